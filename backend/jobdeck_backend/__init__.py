@@ -1,0 +1,1 @@
+"""jobdeck's backend: accepts agent jobs, schedules them on Dask, keeps their records, recovers them."""

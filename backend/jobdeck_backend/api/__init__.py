@@ -1,0 +1,1 @@
+"""HTTP: the jobs API, the operations API, their streams."""

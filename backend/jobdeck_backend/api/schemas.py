@@ -1,0 +1,385 @@
+"""What the HTTP interfaces accept and answer.
+
+Times are ISO 8601 UTC strings; durations and ages are numbers of seconds. The jobs API (``/v1/jobs/async``)
+writes ``+00:00``, the operations API (``/v1/ops``) writes ``Z``: each keeps its own contract.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+State = Literal[
+    "backlog",
+    "waiting",
+    "queued",
+    "assigned",
+    "running",
+    "held",
+    "succeeded",
+    "failed",
+    "cancelled",
+    "expired",
+]
+Status = Literal["submitted", "running", "success", "failure", "interrupted"]
+Outcome = Literal["succeeded", "failed", "cancelled", "expired"]
+JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class JobRow(BaseModel):
+    """One job as the operator sees it."""
+
+    job_id: str
+    queue: str
+    workflow: str
+    owner: str | None
+    state: State
+    status: Status
+    outcome: Outcome | None
+    reason: str | None = Field(description="why it ended, is held or was recovered")
+    deadline: str | None
+    left: float | None = Field(description="seconds to the deadline, negative when over")
+    predicted_finish: str | None
+    slack: float | None = Field(description="deadline minus predicted finish, seconds")
+    priority: int
+    attempt: int
+    epoch: int | None = Field(description="scheduler epoch of the current attempt")
+    worker: str | None
+    stage: str | None
+    stages_done: int
+    stages_total: int | None
+    heartbeat_age: float | None
+    progress_age: float | None
+    version: int
+    accepted_at: str
+    started_at: str | None
+    finished_at: str | None
+    cancel_requested_at: str | None
+    cancel_acknowledged_at: str | None
+    slot_taken: bool = Field(description="a thread still runs an attempt of this job")
+    after: list[str]
+    thread_id: str
+    note: str | None
+    error: str | None
+
+
+class JobPage(BaseModel):
+    """A page of rows; ``next`` is the cursor of the page after it."""
+
+    jobs: list[JobRow]
+    total: int
+    matching: int
+    next: str | None
+
+
+class Why(BaseModel):
+    """Why a job is where it is, in words and in data."""
+
+    code: Literal[
+        "backlog",
+        "dependency",
+        "paused",
+        "queued",
+        "assigned",
+        "running",
+        "cancelling",
+        "no_worker",
+        "scheduler_lost",
+        "held",
+        "finished",
+    ]
+    text: str
+    data: dict[str, Any]
+
+
+class Transition(BaseModel):
+    """One change of a job's status."""
+
+    at: str
+    from_status: Status | None
+    to_status: Status
+    fence: int
+    name: str
+    actor: str
+    reason: str | None
+
+
+class Attempt(BaseModel):
+    """One execution of a job by a worker."""
+
+    attempt: int
+    fence: int
+    worker: str
+    pid: int
+    epoch: int
+    started_at: str
+    heartbeat_at: str
+    ended_at: str | None
+    end_reason: str | None
+
+
+class Stage(BaseModel):
+    """Evidence that one run of a graph node completed; ``output_hash`` is the sha256 of its output."""
+
+    node: str
+    step: int
+    attempt: int
+    pid: int
+    started_at: str
+    completed_at: str
+    checkpoint_id: str
+    output_hash: str
+
+
+class JobDetail(BaseModel):
+    """Everything known about one job."""
+
+    job: JobRow
+    request: dict[str, Any]
+    transitions: list[Transition]
+    attempts: list[Attempt]
+    stages: list[Stage]
+    effects: list[dict[str, Any]]
+    artifacts: list[dict[str, Any]]
+    why: Why
+
+
+class SchedulerView(BaseModel):
+    """The scheduler as its supervisor sees it; ``seen_age`` is seconds since it last answered."""
+
+    state: Literal["up", "suspect", "lost", "starting", "external"]
+    address: str | None
+    epoch: int
+    id: str | None
+    seen_age: float | None
+    dashboard_url: str | None
+
+
+class Overview(BaseModel):
+    """One snapshot for the deck's header; ``counts`` has every state plus overdue and at_risk."""
+
+    at: str
+    scheduler: SchedulerView
+    workers: int
+    slots: dict[Literal["total", "taken"], int]
+    counts: dict[str, int]
+    delivered: int = Field(description="jobs the records say Dask holds: waiting, queued or assigned")
+    service_times: dict[str, dict[str, float]]
+    recovery: dict[str, Any]
+    streams: dict[str, Any]
+    drain_seconds: float | None
+    paused: list[str]
+    drills_allowed: bool
+    read_only: bool
+
+
+class QueueView(BaseModel):
+    """One queue: how deep, how old, how fast."""
+
+    name: str
+    paused: bool
+    paused_by: str | None
+    depth: dict[str, int]
+    oldest_age: float | None
+    p50: float | None
+    p95: float | None
+    done_per_minute: float
+    at_risk: int
+
+
+class Queues(BaseModel):
+    """Every queue that has or had jobs."""
+
+    queues: list[QueueView]
+
+
+class WorkerView(BaseModel):
+    """One worker process as Dask reports it."""
+
+    name: str
+    address: str | None
+    pid: int | None
+    threads: int
+    executing: int
+    ready: int
+    memory: int
+    last_seen: float | None
+
+
+class Disagreement(BaseModel):
+    """One difference between Dask's picture and the records."""
+
+    kind: Literal["delivered_unknown_to_dask", "running_unknown_to_dask", "unknown_to_records"]
+    job_id: str
+    text: str
+    seconds: float
+
+
+class Cluster(BaseModel):
+    """Dask's own picture, with the processes behind it and where the records differ."""
+
+    scheduler: dict[str, Any]
+    workers: list[WorkerView]
+    tasks: dict[str, int]
+    disagreements: list[Disagreement]
+
+
+class WorkflowView(BaseModel):
+    """A workflow that jobs can name."""
+
+    name: str
+    description: str
+    public: bool
+    stages: list[str]
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any]
+
+
+class Workflows(BaseModel):
+    """All workflows."""
+
+    workflows: list[WorkflowView]
+
+
+class Act(BaseModel):
+    """What every operator's act may carry."""
+
+    model_config = ConfigDict(extra="ignore")
+    reason: str | None = Field(default=None, max_length=1000)
+    version: int | None = None
+
+
+class Grant(Act):
+    """A later window: an absolute deadline or seconds from the present one (or from now when it passed)."""
+
+    deadline: str | None = None
+    extend_seconds: float | None = Field(default=None, gt=0, le=31_536_000)
+
+
+class DrillRequest(BaseModel):
+    """A fault to inject; ``confirm`` repeats the fault's name."""
+
+    fault: Literal["scheduler-loss", "worker-loss"]
+    confirm: str
+    target: str | None = None
+
+
+class DrillStep(BaseModel):
+    """One line of a drill's timeline; ``seen`` and ``expected`` are seconds since the injection."""
+
+    at: str
+    name: str
+    text: str
+    expected: float | None
+    seen: float | None
+    verdict: Literal["ok", "late", "failed"] | None
+
+
+class DrillEvidence(BaseModel):
+    """For one unfinished job: the stages it had completed before the fault and whether any ran again."""
+
+    job_id: str
+    stages_before: list[str]
+    stages_after: list[str]
+    repeated: int
+    state: State
+    attempt: int
+
+
+class Drill(BaseModel):
+    """A fault injected on purpose and what was seen."""
+
+    id: str
+    fault: str
+    target: str | None
+    state: Literal["running", "passed", "failed"]
+    started_at: str
+    ended_at: str | None
+    timeline: list[DrillStep]
+    evidence: list[DrillEvidence]
+
+
+class AuditRow(BaseModel):
+    """One act: who, what, on which version, why, and what came of it."""
+
+    id: int
+    at: str
+    actor: str
+    act: str
+    job_id: str | None
+    version: int | None
+    reason: str | None
+    result: str
+
+
+class SubmitRequest(BaseModel):
+    """A job to run, as the jobs API takes it; unknown fields are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+    agent_type: str
+    input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    job_id: JobId | None = None
+    expiry_seconds: int = Field(default=86_400, ge=600, le=604_800)
+    data_sources: list[str] | None = None
+    deadline_seconds: float | None = Field(default=None, gt=0, le=31_536_000)
+    deadline: str | None = None
+    after: list[JobId] = Field(default=[], max_length=1000)
+    after_policy: Literal["succeeded", "finished"] = "succeeded"
+    thread_id: JobId | None = None
+    priority: int = Field(default=0, ge=-1000, le=1000)
+    queue: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] | None = None
+
+
+class Submitted(BaseModel):
+    """The answer to an accepted job."""
+
+    job_id: str
+    status: Literal["submitted"]
+    agent_type: str
+    error: None
+    created_at: str
+    deadline: str | None = None
+
+
+class JobStatus(BaseModel):
+    """A job's status, as the jobs API gives it."""
+
+    job_id: str
+    status: Status
+    agent_type: str
+    error: str | None
+    created_at: str
+    outcome: Outcome | None
+    deadline: str | None
+    thread_id: str
+    attempt: int
+    started_at: str | None
+    finished_at: str | None
+    worker: str | None
+
+
+class Cancelled(BaseModel):
+    """The answer to a cancel; ``task_cancelled`` is true when no worker had started it."""
+
+    job_id: str
+    status: Literal["interrupted"]
+    task_cancelled: bool
+
+
+class JobState(BaseModel):
+    """What the stored events add up to."""
+
+    job_id: str
+    has_state: bool
+    state: None
+    artifacts: dict[str, Any] | None
+
+
+class Report(BaseModel):
+    """A job's report, as far as it is there."""
+
+    job_id: str
+    has_report: bool
+    report: str | None
+    parent_job_id: str | None
+    interaction_action: str | None
+    result_kind: str | None

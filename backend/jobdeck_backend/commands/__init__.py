@@ -1,0 +1,1 @@
+"""The verbs, and the only writers of jobs and their events."""

@@ -1,0 +1,135 @@
+"""Every error jobdeck raises on purpose. Each class carries its code and the HTTP status it becomes.
+
+JobdeckError
+├── Refused            the request cannot be done; nothing was changed
+│   ├── UnknownWorkflow      400  unknown_agent_type
+│   ├── InvalidInput         422  invalid_input
+│   ├── TooLarge             413  too_large
+│   ├── JobNotFound          404  not_found
+│   ├── NotFound             404  not_found
+│   ├── JobExists            409  job_exists
+│   ├── Changed              409  changed
+│   ├── NotEligible          409  not_eligible
+│   ├── DeadlinePassed       409  deadline_passed
+│   └── NotAllowed           403  not_allowed
+├── Unavailable        503  unavailable   try again later; nothing was changed
+├── JobStopped         an execution no longer owns its job (never crosses HTTP)
+├── LeaseLost          a background owner was replaced (never crosses HTTP)
+└── StartRefused       the program cannot start; its exit code says why
+"""
+
+from typing import Any, ClassVar
+
+
+class JobdeckError(Exception):
+    """Root of the tree; the message is one sentence fit for the caller."""
+
+    code: ClassVar[str] = "error"
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class Refused(JobdeckError):  # noqa: N818
+    """The request cannot be done as it stands; nothing was changed."""
+
+    code = "refused"
+    http_status = 400
+
+
+class UnknownWorkflow(Refused):
+    """No public workflow has that name."""
+
+    code = "unknown_agent_type"
+
+
+class InvalidInput(Refused):
+    """A field has a value that cannot be used."""
+
+    code = "invalid_input"
+    http_status = 422
+
+
+class TooLarge(Refused):
+    """The input or body is over its bound."""
+
+    code = "too_large"
+    http_status = 413
+
+
+class NotFound(Refused):
+    """There is no such thing."""
+
+    code = "not_found"
+    http_status = 404
+
+
+class JobNotFound(NotFound):
+    """No job has that id."""
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"Job not found: {job_id}", job_id=job_id)
+
+
+class JobExists(Refused):
+    """The id belongs to a job already; ``request_matches`` tells whether the request was the same."""
+
+    code = "job_exists"
+    http_status = 409
+
+
+class Changed(Refused):
+    """The row is no longer the one the operator saw."""
+
+    code = "changed"
+    http_status = 409
+
+
+class NotEligible(Refused):
+    """The job's state does not allow the act."""
+
+    code = "not_eligible"
+    http_status = 409
+
+
+class DeadlinePassed(NotEligible):
+    """The job's window is over; a grant would open it again."""
+
+    code = "deadline_passed"
+
+
+class NotAllowed(Refused):
+    """The server does not allow this act."""
+
+    code = "not_allowed"
+    http_status = 403
+
+
+class Unavailable(JobdeckError):  # noqa: N818
+    """Something needed is not there right now; nothing was changed, try again."""
+
+    code = "unavailable"
+    http_status = 503
+
+
+class JobStopped(JobdeckError):  # noqa: N818
+    """This execution no longer owns its job: cancelled, expired or superseded. Nothing it writes counts."""
+
+    code = "stopped"
+
+
+class LeaseLost(JobdeckError):  # noqa: N818
+    """Another process took the lease over; what this one planned must not be written."""
+
+    code = "lease_lost"
+
+
+class StartRefused(JobdeckError):  # noqa: N818
+    """The program cannot start; ``exit_code`` as the README lists them."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

@@ -1,0 +1,1 @@
+"""After a loss: read, plan, apply; and the drills that rehearse it."""

@@ -1,0 +1,1 @@
+"""The only folder that imports distributed: processes, epochs, dispatch, execution."""

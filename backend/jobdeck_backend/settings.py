@@ -1,0 +1,57 @@
+"""Every bound and every choice, read once from the environment (``JOBDECK_…``) and frozen.
+
+The command line sets the same variables, so that a worker reads what the server was told without anything
+passing through Dask.
+"""
+
+from pathlib import Path
+
+from platformdirs import user_state_path
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """jobdeck's configuration. Durations end in ``_s`` (seconds), sizes in ``_bytes``."""
+
+    model_config = SettingsConfigDict(env_prefix="JOBDECK_", frozen=True, extra="ignore")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8787, ge=0, le=65535)
+    """0 takes a free one; the ready line names it."""
+    state_dir: Path = Field(default_factory=lambda: user_state_path("jobdeck"))
+    """Database, journals, logs and lock of one instance."""
+
+    max_running_async_jobs: int = Field(default=2, ge=1, le=256)
+    """Worker processes of the embedded cluster."""
+    dask_threads_per_worker: int = Field(default=1, ge=1, le=64)
+    allow_drills: bool = True
+
+    input_bytes_max: int = 1 << 20
+    body_bytes_max: int = 4 << 20
+    dispatch_window: int = Field(default=256, ge=1)
+    """Jobs handed to Dask beyond its slots."""
+    lost_attempts_max: int = Field(default=3, ge=1)
+    """Attempts a job may lose with their worker before it is held for a person."""
+
+    heartbeat_s: float = 5.0
+    heartbeat_stale_s: float = 20.0
+    heartbeat_event_s: float = 30.0
+    cancel_look_s: float = 0.5
+    cancel_grace_s: float = 3.0
+    """How long a cancelled job's worker has to acknowledge before its fence rises."""
+    expire_grace_s: float = 2.0
+    """How long past its deadline a running job is left to its own worker."""
+    scheduler_suspect_s: float = 1.0
+    scheduler_lost_s: float = 5.0
+    lease_ttl_s: float = 10.0
+
+    model: str = "offline"
+    """``offline`` (the scripted model) or a LangChain ``init_chat_model`` string such as ``openai:gpt-5``."""
+    offline_tokens_per_second: float = Field(default=60.0, gt=0)
+    model_attempts_max: int = Field(default=4, ge=1)
+
+    @property
+    def database_path(self) -> Path:
+        """The SQLite file of this instance."""
+        return self.state_dir / "jobdeck.db"

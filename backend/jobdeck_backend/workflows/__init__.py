@@ -1,0 +1,1 @@
+"""What jobs run: graphs, their registry, their context."""

@@ -1,0 +1,77 @@
+"""What a workflow's author has beside the graph's state: the job context.
+
+``job_context()`` answers inside any node, sync or async: LangGraph carries context variables into the threads
+in which it runs sync nodes.
+"""
+
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Any, Protocol
+
+from jobdeck_backend.settings import Settings
+
+
+class Recorder(Protocol):
+    """Where an execution's events go. Safe to call from any thread of the execution.
+
+    Every method may raise ``JobStopped``: the attempt no longer owns its job (cancelled, expired, revoked) and
+    must end.
+    """
+
+    def record(
+        self,
+        type: str,  # noqa: A002
+        *,
+        id: str | None = None,  # noqa: A002
+        name: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Append one event of the jobs API (``llm.chunk``, ``tool.end``, ``artifact.update``, …)."""
+
+    def stage_started(self, node: str, step: int) -> None:
+        """A graph node is about to run: raises ``JobStopped`` if the job's time is over or it was cancelled."""
+
+    def stage_completed(self, node: str, step: int, output_hash: str) -> None:
+        """A graph node ended; becomes evidence in the transaction that saves its checkpoint."""
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """One execution of one job, as its workflow sees it."""
+
+    job_id: str
+    thread_id: str
+    attempt: int
+    fence: int
+    request: str
+    """The job's input text."""
+    cancelled: Event
+    """Set when the job was cancelled or lost its claim: wait on it or check it."""
+    remaining: Callable[[], float | None]
+    """Seconds of budget left, None without a deadline."""
+    recorder: Recorder
+    predecessors: Mapping[str, Mapping[str, Any]]
+    """Job id → output (``{"report": str | None, "data": …}``) of each job named in ``after``."""
+    journal_dir: Path
+    settings: Settings
+
+    def log(self, text: str) -> None:
+        """Tell the operator what is going on: a ``job.update`` named ``log``, and the row's note."""
+        self.recorder.record("job.update", name="log", data={"output": text})
+
+
+_current: ContextVar[JobContext] = ContextVar("jobdeck_job_context")
+
+
+def job_context() -> JobContext:
+    """The context of the job this code runs for. Raises ``LookupError`` outside of one."""
+    return _current.get()
+
+
+def enter_job_context(context: JobContext) -> None:
+    """Make ``context`` current for this thread or task and all that it starts."""
+    _current.set(context)

@@ -1,0 +1,60 @@
+"""Which workflows there are, told without importing a graph.
+
+The server lists and checks workflows by these records; only a worker calls ``load``, which imports the graph's
+module (and with it LangGraph).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+
+@dataclass(frozen=True)
+class WorkflowResult:
+    """What a finished graph gives: a report to read and data for the jobs that come after."""
+
+    report: str | None
+    data: Any = None
+
+
+class GraphModule(Protocol):
+    """What a module under ``workflows.graphs`` offers."""
+
+    def builder(self, request: str) -> Any:
+        """The ``StateGraph`` (not compiled) for this input; the same object for the same shape of graph."""
+
+    def initial_state(self, request: str) -> Mapping[str, Any]:
+        """The first state of the graph. Runs inside the job context."""
+
+    def result(self, state: Mapping[str, Any]) -> WorkflowResult:
+        """What the final state amounts to."""
+
+
+def _accept(_request: str) -> None:
+    """Any text is a valid input."""
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """One workflow that jobs can name."""
+
+    name: str
+    description: str
+    module: str
+    stages: tuple[str, ...]
+    public: bool = True
+    check_input: Callable[[str], None] = _accept
+    """Raises ``ValueError`` with a sentence for the caller when the input cannot be run."""
+    count_stages: Callable[[str], int] | None = None
+    """How many stages this input runs, where that differs from ``stages``."""
+    input_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
+    output_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+
+    def load(self) -> GraphModule:
+        """Import the graph's module."""
+        return cast("GraphModule", import_module(self.module))
+
+    def stages_total(self, request: str) -> int:
+        """How many stages this input runs."""
+        return self.count_stages(request) if self.count_stages else len(self.stages)

@@ -1,0 +1,260 @@
+"""What the backend tells, as immutable values.
+
+Every string in here has been through ``text.sanitise`` once, when it was decoded: nothing beyond this module
+needs to distrust it. Times are Unix seconds (UTC) unless a name says otherwise; durations are seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+STATES = (
+    "backlog",
+    "waiting",
+    "queued",
+    "assigned",
+    "running",
+    "held",
+    "succeeded",
+    "failed",
+    "cancelled",
+    "expired",
+)
+FINISHED = frozenset({"succeeded", "failed", "cancelled", "expired"})
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of the job list."""
+
+    job_id: str
+    queue: str
+    workflow: str
+    state: str
+    status: str
+    outcome: str | None
+    reason: str | None
+    deadline: float | None
+    predicted_finish: float | None
+    slack: float | None
+    priority: int
+    attempt: int
+    epoch: int | None
+    worker: str | None
+    stage: str | None
+    stages_done: int
+    stages_total: int | None
+    heartbeat_age: float | None
+    version: int
+    accepted_at: float
+    started_at: float | None
+    finished_at: float | None
+    cancel_requested_at: float | None
+    cancel_acknowledged_at: float | None
+    slot_taken: bool
+    after: tuple[str, ...]
+    thread_id: str
+    note: str | None
+    error: str | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether an outcome is on record."""
+        return self.state in FINISHED
+
+    @property
+    def cancelling(self) -> bool:
+        """Whether a cancel was asked for that no worker has acknowledged yet."""
+        return self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """The Dask scheduler as the backend's supervisor sees it."""
+
+    state: str
+    address: str | None
+    epoch: int
+    id: str | None
+    seen_age: float | None
+    dashboard_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One snapshot of the whole; ``counts`` is keyed by state, plus ``overdue`` and ``at_risk``."""
+
+    at: float
+    scheduler: Scheduler
+    workers: int
+    slots_total: int
+    slots_taken: int
+    counts: Mapping[str, int]
+    delivered: int
+    drain_seconds: float | None
+    paused: tuple[str, ...]
+    drills_allowed: bool
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One stored event of one job."""
+
+    job_id: str
+    seq: int
+    type: str
+    at: float | None
+    name: str | None
+    payload: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Evidence that a stage completed."""
+
+    node: str
+    step: int
+    attempt: int
+    pid: int
+    started_at: float
+    completed_at: float
+    checkpoint_id: str
+    output_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One execution of a job by a worker."""
+
+    attempt: int
+    fence: int
+    worker: str
+    pid: int
+    epoch: int
+    started_at: float
+    heartbeat_at: float
+    ended_at: float | None
+    end_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One change of a job's status."""
+
+    at: float
+    from_status: str | None
+    to_status: str
+    fence: int
+    name: str
+    actor: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobDetail:
+    """Everything known about one job."""
+
+    job: Job
+    request: Mapping[str, object]
+    transitions: tuple[Transition, ...]
+    attempts: tuple[Attempt, ...]
+    stages: tuple[Stage, ...]
+    why_code: str
+    why_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DaskWorker:
+    """One worker in Dask's own words."""
+
+    name: str
+    address: str | None
+    pid: int | None
+    threads: int
+    executing: int
+    ready: int
+    memory_bytes: int
+    last_seen_age: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DaskPicture:
+    """What Dask's own dashboard says (``/metrics`` and ``/json/identity.json``), read by the deck itself."""
+
+    scheduler_id: str
+    tasks: Mapping[str, int]
+    workers: tuple[DaskWorker, ...]
+    read_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One difference between Dask's picture and the records, as the backend lists it."""
+
+    kind: str
+    job_id: str
+    text: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The backend's own view of the cluster."""
+
+    scheduler: Mapping[str, object]
+    workers: tuple[DaskWorker, ...]
+    tasks: Mapping[str, int]
+    disagreements: tuple[Disagreement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One queue."""
+
+    name: str
+    paused: bool
+    paused_by: str | None
+    depth: Mapping[str, int]
+    oldest_age: float | None
+    p50: float | None
+    p95: float | None
+    done_per_minute: float
+    at_risk: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrillStep:
+    """One line of a drill's timeline; ``expected`` and ``seen`` are seconds since the injection."""
+
+    at: float
+    name: str
+    text: str
+    expected: float | None
+    seen: float | None
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DrillEvidence:
+    """For one job: its completed stages before the fault, and whether any ran again."""
+
+    job_id: str
+    stages_before: tuple[str, ...]
+    stages_after: tuple[str, ...]
+    repeated: int
+    state: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """A fault injected on purpose and what was seen."""
+
+    id: str
+    fault: str
+    target: str | None
+    state: str
+    started_at: float
+    ended_at: float | None
+    timeline: tuple[DrillStep, ...]
+    evidence: tuple[DrillEvidence, ...]
