@@ -1,0 +1,58 @@
+"""Leases: who may do something alone. The epoch rises at each takeover and at each fresh start (R17)."""
+
+from sqlalchemy import Connection, select, update
+
+from jobdeck_backend.errors import LeaseLost
+from jobdeck_backend.jobs.records import Lease
+from jobdeck_backend.store.tables import leases
+
+
+def load(tx: Connection, role: str) -> Lease | None:
+    """The lease of a role as it stands."""
+    row = tx.execute(select(leases).where(leases.c.role == role)).first()
+    return None if row is None else Lease(row.role, row.owner, row.epoch, row.acquired_at, row.expires_at)
+
+
+def acquire(tx: Connection, role: str, owner: str, now: float, ttl_s: float) -> Lease | None:
+    """Take or renew the lease; None while another owner's still runs."""
+    held = load(tx, role)
+    if held is None:
+        lease = Lease(role, owner, 1, now, now + ttl_s)
+        tx.execute(
+            leases.insert().values(
+                role=role, owner=owner, epoch=1, acquired_at=now, expires_at=lease.expires_at
+            )
+        )
+        return lease
+    if held.owner != owner and held.expires_at > now:
+        return None
+    takeover = held.owner != owner
+    lease = Lease(
+        role, owner, held.epoch + takeover, now if takeover else held.acquired_at, now + ttl_s
+    )
+    tx.execute(
+        update(leases)
+        .where(leases.c.role == role)
+        .values(owner=owner, epoch=lease.epoch, acquired_at=lease.acquired_at, expires_at=lease.expires_at)
+    )
+    return lease
+
+
+def next_epoch(tx: Connection, role: str, owner: str, now: float) -> int:
+    """A new epoch for a role that its owner starts afresh (a scheduler of its own)."""
+    held = load(tx, role)
+    epoch = 1 if held is None else held.epoch + 1
+    values = {"owner": owner, "epoch": epoch, "acquired_at": now, "expires_at": now}
+    if held is None:
+        tx.execute(leases.insert().values(role=role, **values))
+    else:
+        tx.execute(update(leases).where(leases.c.role == role).values(**values))
+    return epoch
+
+
+def check(tx: Connection, lease: Lease, now: float) -> None:
+    """Raises ``LeaseLost``, naming the holder, unless ``lease`` is still the one in force."""
+    held = load(tx, lease.role)
+    if held is None or held.owner != lease.owner or held.epoch != lease.epoch or held.expires_at <= now:
+        holder = "nobody" if held is None else f"{held.owner} (epoch {held.epoch})"
+        raise LeaseLost(f"the {lease.role} lease of epoch {lease.epoch} is over; it is held by {holder}")
