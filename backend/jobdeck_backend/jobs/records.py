@@ -101,6 +101,8 @@ class Attempt:
     heartbeat_at: float
     ended_at: float | None = None
     end_reason: str | None = None
+    late_output: str | None = None
+    """A result that came after the job was taken away: kept aside, never the job's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,18 @@ class StoredEvent:
     payload: str
     """JSON text."""
     status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A job about to be handed to Dask. A worker's claim must name the same ``fence``."""
+
+    job_id: str
+    fence: int
+    dispatch_deadline: float | None
+    priority: int
+    predecessors: tuple[str, ...]
+    """Those still unfinished: their keys become Dask dependencies."""
 
 
 @dataclass(frozen=True, slots=True)

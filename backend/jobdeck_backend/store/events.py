@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from jobdeck_backend.jobs.records import NewEvent, StoredEvent
+from jobdeck_backend.jobs.records import NewEvent, Status, StoredEvent
 from jobdeck_backend.store.tables import events, jobs
 
 _EVENT = [events.c[field.name] for field in fields(StoredEvent)]
@@ -47,9 +47,31 @@ def _plain(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode()
 
 
+def append_fenced(
+    tx: Connection, job_id: str, fence: int, new: Sequence[NewEvent], now: float, **progress: Any
+) -> bool:
+    """Append an execution's events and its progress; False when it no longer owns the running job (R14)."""
+    statement = (
+        update(jobs)
+        .where(jobs.c.job_id == job_id, jobs.c.fence == fence, jobs.c.status == Status.RUNNING)
+        .values(event_seq=jobs.c.event_seq + len(new), progress_at=now, **progress)
+        .returning(jobs.c.event_seq)
+    )
+    last = tx.execute(statement).scalar_one_or_none()
+    if last is None:
+        return False
+    _insert(tx, job_id, last, new, now)
+    return True
+
+
 def append(tx: Connection, job_id: str, new: Sequence[NewEvent], now: float) -> int:
     """Append events to a job's log in order; answers the last sequence number."""
     last: int = tx.execute(_TAKE_SEQUENCE, {"id": job_id, "count": len(new)}).scalar_one()
+    _insert(tx, job_id, last, new, now)
+    return last
+
+
+def _insert(tx: Connection, job_id: str, last: int, new: Sequence[NewEvent], now: float) -> None:
     first = last - len(new) + 1
     rows = [
         {
@@ -62,8 +84,8 @@ def append(tx: Connection, job_id: str, new: Sequence[NewEvent], now: float) -> 
         }
         for index, event in enumerate(new)
     ]
-    tx.execute(_INSERT, rows)
-    return last
+    if rows:
+        tx.execute(_INSERT, rows)
 
 
 def read_after(tx: Connection, job_id: str, after: int, limit: int) -> list[StoredEvent]:

@@ -34,7 +34,11 @@ _RENEW = (
     )
     .values(heartbeat_at=bindparam("now"))
 )
-_CLAIM_STATE = select(jobs.c.status, jobs.c.fence).where(jobs.c.job_id == bindparam("id"))
+_CLAIM_STATE = (
+    select(jobs.c.status, jobs.c.fence, admissions.c.deadline)
+    .join(admissions, admissions.c.job_id == jobs.c.job_id)
+    .where(jobs.c.job_id == bindparam("id"))
+)
 
 
 def _job(row: Sequence[Any]) -> Job:
@@ -153,26 +157,32 @@ def insert_attempt(tx: Connection, attempt: Attempt) -> None:
     tx.execute(attempts.insert(), asdict(attempt))
 
 
-def renew_attempt(tx: Connection, job_id: str, attempt: int, now: float) -> tuple[Status, int] | None:
-    """Write the heartbeat; answers the job's ``(status, fence)``, None when the attempt has been closed."""
-    if tx.execute(_RENEW, {"id": job_id, "number": attempt, "now": now}).rowcount == 0:
-        return None
+def renew_attempt(tx: Connection, job_id: str, attempt: int, now: float) -> bool:
+    """Write the heartbeat; False when the attempt has been closed by somebody else."""
+    return tx.execute(_RENEW, {"id": job_id, "number": attempt, "now": now}).rowcount == 1
+
+
+def claim_state(tx: Connection, job_id: str) -> tuple[Status, int, float | None]:
+    """The job's ``(status, fence, deadline)``: cheap enough to ask often."""
     row = tx.execute(_CLAIM_STATE, {"id": job_id}).one()
-    return Status(row[0]), row[1]
+    return Status(row[0]), row[1], row[2]
 
 
-def claim_state(tx: Connection, job_id: str) -> tuple[Status, int]:
-    """The job's ``(status, fence)``: cheap enough to ask often."""
-    row = tx.execute(_CLAIM_STATE, {"id": job_id}).one()
-    return Status(row[0]), row[1]
-
-
-def end_attempt(tx: Connection, job_id: str, attempt: int, now: float, reason: str) -> bool:
+def end_attempt(
+    tx: Connection, job_id: str, attempt: int, now: float, reason: str, late_output: str | None = None
+) -> bool:
     """Store that an execution's thread has ended; False when that was on record already."""
     statement = update(attempts).where(
         attempts.c.job_id == job_id, attempts.c.attempt == attempt, attempts.c.ended_at.is_(None)
     )
-    return tx.execute(statement.values(ended_at=now, end_reason=reason)).rowcount == 1
+    values = {"ended_at": now, "end_reason": reason, "late_output": late_output}
+    return tx.execute(statement.values(**values)).rowcount == 1
+
+
+def has_live_attempt(tx: Connection, job_id: str) -> bool:
+    """Whether some thread may still execute this job."""
+    statement = select(attempts.c.attempt).where(attempts.c.job_id == job_id, attempts.c.ended_at.is_(None))
+    return tx.execute(statement).first() is not None
 
 
 def load_attempts(tx: Connection, job_id: str) -> list[Attempt]:
