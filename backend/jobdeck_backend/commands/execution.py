@@ -82,7 +82,7 @@ def record(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: float, *
         raise JobStopped(STOPPED)
 
 
-def save_stages(tx: Connection, claim: Claim, runs: Sequence[StageRun]) -> None:
+def save_stages(tx: Connection, runs: Sequence[StageRun]) -> None:
     """Put completed stages on record; call inside the transaction that saves their checkpoint (R20)."""
     jobs.insert_stages(tx, runs)
 
@@ -159,16 +159,15 @@ def expire_running(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: 
     return True
 
 
-def acknowledge_cancel(tx: Connection, claim: Claim, reason: str, now: float) -> bool:
-    """The cancelled execution is over: its last write (R15). False when its grace had ended."""
+def acknowledge_stop(tx: Connection, claim: Claim, now: float) -> None:
+    """An execution that lost its job is over. If a cancel waits for that, this is its acknowledgement (R15)."""
     job = load(tx, claim.job_id)[1]
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "cancelled")
     waited_for = job.status is Status.INTERRUPTED and job.fence == claim.fence
-    if not waited_for or job.cancel_acknowledged_at is not None:
-        return False
-    jobs.update_job(tx, job, cancel_acknowledged_at=now)
-    events.append(tx, claim.job_id, [notices.cancelled(reason)], now)
-    return True
+    if waited_for and job.cancel_requested_at is not None and job.cancel_acknowledged_at is None:
+        jobs.update_job(tx, job, cancel_acknowledged_at=now)
+        events.append(tx, claim.job_id, [notices.cancelled(job.error or "cancelled by user")], now)
+    cancelled = job.cancel_requested_at is not None
+    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "cancelled" if cancelled else "stopped")
 
 
 def end(tx: Connection, claim: Claim, reason: str, now: float) -> None:

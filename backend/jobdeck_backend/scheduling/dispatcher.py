@@ -1,0 +1,124 @@
+"""Keeps Dask fed: its slots plus a window of jobs, the most urgent first. The queue's truth stays in SQL."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from itertools import count
+from uuid import uuid4
+
+import structlog
+from dask._expr import LLGExpr
+from dask._task_spec import Task
+from distributed import Client, Future
+from distributed.spans import SpanMetadata
+
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import delivery
+from jobdeck_backend.jobs.records import Delivery
+from jobdeck_backend.loops import Loop
+from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.snapshot import KEY_PREFIX
+from jobdeck_backend.scheduling.task import run_job
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.writer import Writer
+
+log = structlog.get_logger(__name__)
+
+INTERVAL_S = 1.0
+# Dask's priorities of jobs without a deadline come after all others: the year 9999.
+NO_DEADLINE = 253_402_300_799.0
+
+Key = tuple[str, str, int]
+
+
+class Dispatcher(Loop):
+    """One pass: let go of finished futures, mark what goes next, hand it over."""
+
+    def __init__(self, settings: Settings, writer: Writer, cluster: EmbeddedCluster) -> None:
+        super().__init__(INTERVAL_S)
+        self._settings = settings
+        self._writer = writer
+        self._cluster = cluster
+        self._futures: dict[str, Future] = {}
+        self._dependents: set[str] = set()
+        self._deliveries = count(1)
+
+    def forget_all(self) -> None:
+        """The epoch is over: its futures mean nothing any more."""
+        self._futures.clear()
+        self._dependents.clear()
+
+    def forget(self, job_ids: Sequence[str]) -> None:
+        """Drop these jobs' keys; Dask cancels what it has not started of them."""
+        for job_id in job_ids:
+            self._futures.pop(job_id, None)
+            self._dependents.discard(job_id)
+
+    async def run_once(self) -> None:
+        """Deliver what there is room for."""
+        client = self._cluster.client
+        if self._cluster.state not in {"up", "suspect"} or client is None or self._cluster.snapshot is None:
+            return
+        self.forget([job_id for job_id, future in self._futures.items() if future.done()])
+        window = self._settings.dispatch_window
+        in_flight = len(self._futures) - len(self._dependents)
+        room = self._cluster.snapshot.slots + window - in_flight
+        # Refilling in batches costs Dask one graph for many jobs.
+        room = room if room >= window // 4 else 0
+        epoch = self._cluster.epoch
+        chosen = await asyncio.wrap_future(
+            self._writer.submit(
+                delivery.deliver,
+                epoch=epoch,
+                room=room,
+                pending=frozenset(self._futures),
+                urgent_room=max(0, 2 * window - in_flight),
+                now=now(),
+            )
+        )
+        if chosen and self._cluster.client is client:
+            self._hand_over(client, chosen, epoch)
+
+    def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int) -> None:
+        """One graph for all that share a priority; a graph's own order breaks its ties."""
+        by_priority: dict[float, list[Delivery]] = {}
+        for one in chosen:
+            by_priority.setdefault(_dask_priority(one), []).append(one)
+        for priority, group in by_priority.items():
+            tasks: dict[Key, Task] = {}
+            for one in group:
+                key = (KEY_PREFIX, one.job_id, next(self._deliveries))
+                # A predecessor in this very batch was handed over in this loop's order or is in this graph.
+                waits_for = [self._futures[other] for other in one.predecessors if other in self._futures]
+                tasks[key] = Task(
+                    key, run_job, one.job_id, one.fence, epoch, *waits_for, _data_producer=True
+                )
+            futures = _submit(client, tasks, priority)
+            for one, key in zip(group, tasks, strict=True):
+                self._futures[one.job_id] = futures[key]
+                if one.predecessors:
+                    self._dependents.add(one.job_id)
+
+
+def _dask_priority(one: Delivery) -> float:
+    """Higher runs first: the nearer deadline (to the second), then the job's own priority (±1000)."""
+    deadline = NO_DEADLINE if one.dispatch_deadline is None else one.dispatch_deadline
+    return -math.floor(deadline) + one.priority / 2001
+
+
+def _submit(client: Client, tasks: dict[Key, Task], priority: float) -> dict[Key, Future]:
+    """``client.get`` without waiting, with a priority and with tasks that are truly queued.
+
+    ``_data_producer`` makes the scheduler hold ready tasks back for a free slot, whatever their number; no
+    public call of this version passes it on together with a priority.
+    """
+    keys = list(tasks)
+    return client._graph_to_futures(  # type: ignore[no-any-return]
+        LLGExpr(tasks, _determ_token=uuid4().hex),
+        keys,
+        internal_priority={key: position for position, key in enumerate(keys)},
+        user_priority=priority,
+        fifo_timeout="100 ms",
+        actors=False,
+        span_metadata=SpanMetadata(collections=[{"type": "Future"}]),
+    )
