@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from uuid import uuid4
 
@@ -80,24 +80,30 @@ class Dispatcher(Loop):
             self._hand_over(client, chosen, epoch)
 
     def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int) -> None:
-        """One graph for all that share a priority; a graph's own order breaks its ties."""
-        by_priority: dict[float, list[Delivery]] = {}
-        for one in chosen:
-            by_priority.setdefault(_dask_priority(one), []).append(one)
-        for priority, group in by_priority.items():
+        for group in _batches(chosen):
             tasks: dict[Key, Task] = {}
             for one in group:
                 key = (KEY_PREFIX, one.job_id, next(self._deliveries))
-                # A predecessor in this very batch was handed over in this loop's order or is in this graph.
                 waits_for = [self._futures[other] for other in one.predecessors if other in self._futures]
                 tasks[key] = Task(
                     key, run_job, one.job_id, one.fence, epoch, *waits_for, _data_producer=True
                 )
-            futures = _submit(client, tasks, priority)
+            futures = _submit(client, tasks, _dask_priority(group[0]))
             for one, key in zip(group, tasks, strict=True):
                 self._futures[one.job_id] = futures[key]
                 if one.predecessors:
                     self._dependents.add(one.job_id)
+
+
+def _batches(chosen: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:
+    """One graph for all that share a priority (its own order breaks ties); then each dependent alone, since
+    what it waits for must be handed over before it."""
+    by_priority: dict[float, list[Delivery]] = {}
+    for one in chosen:
+        if not one.predecessors:
+            by_priority.setdefault(_dask_priority(one), []).append(one)
+    yield from by_priority.values()
+    yield from ([one] for one in chosen if one.predecessors)
 
 
 def _dask_priority(one: Delivery) -> float:

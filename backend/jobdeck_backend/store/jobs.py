@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from jobdeck_backend.jobs.records import Admission, Attempt, Job, StageRun, Status
@@ -213,8 +213,3 @@ def load_transitions(tx: Connection, job_id: str) -> list[dict[str, Any]]:
     statement = select(transitions).where(transitions.c.job_id == job_id).order_by(transitions.c.id)
     return [dict(row._mapping) for row in tx.execute(statement)]
 
-
-def lost_attempts(tx: Connection, job_id: str) -> int:
-    """How many executions of this job ended with their worker."""
-    statement = select(func.count()).where(attempts.c.job_id == job_id, attempts.c.end_reason == "worker lost")
-    return int(tx.execute(statement).scalar_one())

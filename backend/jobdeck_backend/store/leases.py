@@ -1,5 +1,8 @@
 """Leases: who may do something alone. The epoch rises at each takeover and at each fresh start (R17)."""
 
+from collections.abc import Callable
+from dataclasses import asdict
+
 from sqlalchemy import Connection, select, update
 
 from jobdeck_backend.errors import LeaseLost
@@ -13,29 +16,31 @@ def load(tx: Connection, role: str) -> Lease | None:
     return None if row is None else Lease(row.role, row.owner, row.epoch, row.acquired_at, row.expires_at)
 
 
-def acquire(tx: Connection, role: str, owner: str, now: float, ttl_s: float) -> Lease | None:
-    """Take or renew the lease; None while another owner's still runs."""
+def acquire(
+    tx: Connection, role: str, owner: str, now: float, ttl_s: float, *, is_gone: Callable[[str], bool]
+) -> Lease | None:
+    """Take or renew the lease; None while another owner holds it who may still live.
+
+    ``is_gone`` tells of a former owner whether it certainly ended: then nobody waits for its time to run out.
+    """
     held = load(tx, role)
     if held is None:
         lease = Lease(role, owner, 1, now, now + ttl_s)
-        tx.execute(
-            leases.insert().values(
-                role=role, owner=owner, epoch=1, acquired_at=now, expires_at=lease.expires_at
-            )
-        )
+        tx.execute(leases.insert().values(asdict(lease)))
         return lease
-    if held.owner != owner and held.expires_at > now:
-        return None
     takeover = held.owner != owner
-    lease = Lease(
-        role, owner, held.epoch + takeover, now if takeover else held.acquired_at, now + ttl_s
-    )
-    tx.execute(
-        update(leases)
-        .where(leases.c.role == role)
-        .values(owner=owner, epoch=lease.epoch, acquired_at=lease.acquired_at, expires_at=lease.expires_at)
-    )
+    if takeover and held.expires_at > now and not is_gone(held.owner):
+        return None
+    acquired_at = now if takeover else held.acquired_at
+    lease = Lease(role, owner, held.epoch + takeover, acquired_at, now + ttl_s)
+    tx.execute(update(leases).where(leases.c.role == role).values(asdict(lease)))
     return lease
+
+
+def release(tx: Connection, lease: Lease, now: float) -> None:
+    """Let the next owner begin at once."""
+    mine = (leases.c.role == lease.role) & (leases.c.owner == lease.owner) & (leases.c.epoch == lease.epoch)
+    tx.execute(update(leases).where(mine).values(expires_at=now))
 
 
 def next_epoch(tx: Connection, role: str, owner: str, now: float) -> int:
