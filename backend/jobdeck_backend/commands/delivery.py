@@ -34,8 +34,7 @@ def _more_urgent(tx: Connection, limit: int) -> list[Delivery]:
     return [
         delivery
         for delivery in dispatch.next_ready(tx, limit)
-        if delivery.dispatch_deadline is not None
-        and (latest is None or delivery.dispatch_deadline < latest)
+        if delivery.dispatch_deadline is not None and (latest is None or delivery.dispatch_deadline < latest)
     ]
 
 

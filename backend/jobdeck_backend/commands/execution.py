@@ -52,7 +52,8 @@ def claim(
         progress_at=now,
     )
     jobs.insert_attempt(
-        tx, Attempt(job_id, started.attempt, started.fence, worker, pid, epoch, started_at=now, heartbeat_at=now)
+        tx,
+        Attempt(job_id, started.attempt, started.fence, worker, pid, epoch, started_at=now, heartbeat_at=now),
     )
     outputs = {name: output or {} for name, _status, output in predecessors}
     return Claim(admission, started.attempt, started.fence, worker, epoch, outputs)
@@ -141,9 +142,7 @@ def fail(
         _admission, job = owned
         failure = notices.job_error(error, error_type)
         columns = {"error": error, "error_type": error_type}
-        move(
-            tx, job, Verb.FAIL, now=now, actor=claim.worker, reason=error, told=[*told, failure], **columns
-        )
+        move(tx, job, Verb.FAIL, now=now, actor=claim.worker, reason=error, told=[*told, failure], **columns)
     jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "failed")
     return owned is not None
 

@@ -11,7 +11,9 @@ from jobdeck_backend.store import jobs, leases
 ACTOR = "recovery"
 
 
-def _unchanged(tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, now: float) -> Job | None:
+def _unchanged(
+    tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, now: float
+) -> Job | None:
     """The job, if it still is what the plan saw. Raises ``LeaseLost``."""
     leases.check(tx, lease, now)
     job = load(tx, job_id)[1]
@@ -79,7 +81,7 @@ def hold(
 def revoke(tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, now: float) -> bool:
     """A cancelled job's worker had its time to acknowledge: from now on it can write nothing (R15)."""
     job = _unchanged(tx, lease, job_id, status, fence, now)
-    return job is not None and jobs.update_job(tx, job, fence=job.fence + 1)
+    return job is not None and jobs.update_job(tx, job, fence=job.fence + 1, revoked_at=now)
 
 
 def end_attempt(tx: Connection, lease: Lease, job_id: str, attempt: int, *, reason: str, now: float) -> bool:

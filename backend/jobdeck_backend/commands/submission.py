@@ -90,9 +90,7 @@ def _insert(tx: Connection, admission: Admission) -> None:
     try:
         inserted = jobs.insert_admission(tx, admission)
     except IntegrityError:
-        raise NotEligible(
-            f"thread {admission.thread_id} has an unfinished job; nothing was stored"
-        ) from None
+        raise NotEligible(f"thread {admission.thread_id} has an unfinished job; nothing was stored") from None
     if not inserted:
         stored = jobs.load_admission(tx, admission.job_id)
         matches = stored is not None and stored.request_hash == admission.request_hash

@@ -54,7 +54,5 @@ def move(
     )
     events.append(tx, job.job_id, [*told[:-1], replace(told[-1], status=status)], now)
     if verb in OUTCOMES:
-        jobs.update_admission(
-            tx, job.job_id, outcome=OUTCOMES[verb], outcome_reason=reason, finished_at=now
-        )
+        jobs.update_admission(tx, job.job_id, outcome=OUTCOMES[verb], outcome_reason=reason, finished_at=now)
     return replace(job, event_seq=job.event_seq + len(told), **changed)

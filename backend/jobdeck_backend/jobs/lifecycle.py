@@ -1,10 +1,10 @@
 """The transition table (R13). No other code names a next status.
 
-    SUBMITTED ──claim──▶ RUNNING ──succeed──▶ SUCCESS
-        │  ▲                │ ├────fail──────▶ FAILURE ─────┐
-        │  └────recover─────┘ └─cancel/expire▶ INTERRUPTED ─┤
-        │                                                   │
-        └─ fail, cancel, expire: the same ends ◀────────────┘ resume (by an operator): SUBMITTED again
+SUBMITTED ──claim──▶ RUNNING ──succeed──▶ SUCCESS
+    │  ▲                │ ├────fail──────▶ FAILURE ─────┐
+    │  └────recover─────┘ └─cancel/expire▶ INTERRUPTED ─┤
+    │                                                   │
+    └─ fail, cancel, expire: the same ends ◀────────────┘ resume (by an operator): SUBMITTED again
 """
 
 from enum import StrEnum

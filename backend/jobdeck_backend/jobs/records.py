@@ -80,6 +80,8 @@ class Job:
     started_at: float | None
     cancel_requested_at: float | None
     cancel_acknowledged_at: float | None
+    revoked_at: float | None
+    """When a cancelled job's worker, for want of an acknowledgement, lost its right to write."""
     stage: str | None
     stages_done: int
     stages_total: int | None

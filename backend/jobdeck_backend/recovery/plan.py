@@ -91,7 +91,9 @@ def _decide_running(one: Situation, bounds: Bounds, now: float) -> Action | None
     why, evidence = loss
     if why == "worker lost" and one.lost_attempts + 1 >= bounds.lost_attempts_max:
         evidence["lost_attempts"] = one.lost_attempts + 1
-        return _action(one, Act.HOLD, f"{one.lost_attempts + 1} attempts ended with their worker", evidence, why)
+        return _action(
+            one, Act.HOLD, f"{one.lost_attempts + 1} attempts ended with their worker", evidence, why
+        )
     if one.checkpoint_id is None:
         reason = f"{why}; starts again from its request"
     else:
@@ -104,7 +106,11 @@ def _loss(one: Situation, bounds: Bounds, now: float) -> tuple[str, dict[str, An
     """Why a running job's execution counts as lost, with the evidence; None while it may live."""
     if one.attempt is None:
         return "attempt lost", {}
-    evidence: dict[str, Any] = {"worker": one.attempt.worker, "pid": one.attempt.pid, "epoch": one.attempt.epoch}
+    evidence: dict[str, Any] = {
+        "worker": one.attempt.worker,
+        "pid": one.attempt.pid,
+        "epoch": one.attempt.epoch,
+    }
     if one.worker_gone:
         return one.loss, evidence
     age_s = now - one.attempt.heartbeat_at
@@ -117,7 +123,7 @@ def _decide_finished(one: Situation, bounds: Bounds, now: float) -> Action | Non
     if one.attempt is not None and one.worker_gone:
         return _action(one, Act.END_ATTEMPT, one.loss, {"pid": one.attempt.pid}, one.loss)
     asked = one.job.cancel_requested_at
-    waiting = asked is not None and one.job.cancel_acknowledged_at is None
+    waiting = one.job.cancel_acknowledged_at is None and one.job.revoked_at is None
     if asked is not None and waiting and now >= asked + bounds.cancel_grace_s:
         return _action(one, Act.REVOKE, "the cancel was not acknowledged in time", {"waited": now - asked})
     return None

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from uuid import uuid4
 
@@ -14,7 +14,7 @@ from distributed.spans import SpanMetadata
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
-from jobdeck_backend.jobs.records import Delivery
+from jobdeck_backend.jobs.records import Delivery, Status, StoredEvent
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.snapshot import KEY_PREFIX
@@ -41,25 +41,45 @@ class Dispatcher(Loop):
         self._cluster = cluster
         self._futures: dict[str, Future] = {}
         self._dependents: set[str] = set()
+        self._started: set[str] = set()
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
         self._futures.clear()
         self._dependents.clear()
+        self._started.clear()
 
-    def forget(self, job_ids: Sequence[str]) -> None:
-        """Drop these jobs' keys; Dask cancels what it has not started of them."""
-        for job_id in job_ids:
-            self._futures.pop(job_id, None)
-            self._dependents.discard(job_id)
+    def hear(self, new: Iterable[StoredEvent]) -> None:
+        """A change of status is a hint: something waits, or a slot is free.
+
+        A job that ended before any worker started it is dropped from Dask. One that runs keeps its key until its
+        thread is done: without it Dask would take the slot for free.
+        """
+        changed = False
+        for event in new:
+            if event.status is None:
+                continue
+            changed = True
+            if event.status == Status.RUNNING:
+                self._started.add(event.job_id)
+            elif event.status == Status.SUBMITTED or event.job_id not in self._started:
+                self._forget(event.job_id)
+        if changed:
+            self.wake()
+
+    def _forget(self, job_id: str) -> None:
+        self._futures.pop(job_id, None)
+        self._dependents.discard(job_id)
+        self._started.discard(job_id)
 
     async def run_once(self) -> None:
         """Deliver what there is room for."""
         client = self._cluster.client
         if self._cluster.state not in {"up", "suspect"} or client is None or self._cluster.snapshot is None:
             return
-        self.forget([job_id for job_id, future in self._futures.items() if future.done()])
+        for job_id in [job_id for job_id, future in self._futures.items() if future.done()]:
+            self._forget(job_id)
         window = self._settings.dispatch_window
         in_flight = len(self._futures) - len(self._dependents)
         room = self._cluster.snapshot.slots + window - in_flight
@@ -85,9 +105,7 @@ class Dispatcher(Loop):
             for one in group:
                 key = (KEY_PREFIX, one.job_id, next(self._deliveries))
                 waits_for = [self._futures[other] for other in one.predecessors if other in self._futures]
-                tasks[key] = Task(
-                    key, run_job, one.job_id, one.fence, epoch, *waits_for, _data_producer=True
-                )
+                tasks[key] = Task(key, run_job, one.job_id, one.fence, epoch, *waits_for, _data_producer=True)
             futures = _submit(client, tasks, _dask_priority(group[0]))
             for one, key in zip(group, tasks, strict=True):
                 self._futures[one.job_id] = futures[key]

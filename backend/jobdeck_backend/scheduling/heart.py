@@ -65,7 +65,9 @@ class Heart:
                 try:
                     self._look(one, pulse)
                 except DBAPIError as error:
-                    log.warning("heartbeat not written; tried again", job_id=one.claim.job_id, error=str(error.orig))
+                    log.warning(
+                        "heartbeat not written; tried again", job_id=one.claim.job_id, error=str(error.orig)
+                    )
 
     def _look(self, one: Watched, pulse: "_Pulse") -> None:
         if not pulse.stopped:

@@ -82,7 +82,10 @@ def _log_to_stderr() -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_DFL)
     logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, force=True, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+        stream=sys.stderr,
+        level=logging.WARNING,
+        force=True,
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
     )
     # A recorder refusing a callback is how a stopped job ends; LangChain would log each as an error.
     logging.getLogger("langchain_core.callbacks.manager").setLevel(logging.CRITICAL)

@@ -54,7 +54,9 @@ class ExecutionRecorder:
         """Append one event. Raises ``JobStopped`` when the job is no longer this execution's."""
         self._refuse_if_stopped()
         with self._slot.lock:
-            self._waiting.append(notices.envelope(type, now(), id=id, name=name, data=data, metadata=metadata))
+            self._waiting.append(
+                notices.envelope(type, now(), id=id, name=name, data=data, metadata=metadata)
+            )
             if type == "job.update" and data is not None:
                 self._progress["note"] = str(data.get("output", ""))[:NOTE_CHARS_MAX]
             if type == "llm.chunk":
@@ -141,4 +143,3 @@ class ExecutionRecorder:
                 self.flush()
         except JobStopped:
             self.stopped = True
-

@@ -64,7 +64,9 @@ def take_back(tx: Connection, job_ids: Sequence[str]) -> None:
 def take_back_other_epochs(tx: Connection, epoch: int) -> int:
     """Return to the backlog what was handed to another Dask than this epoch's; answers how many."""
     statement = update(jobs).where(
-        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_not(None), jobs.c.delivered_epoch != epoch
+        jobs.c.status == Status.SUBMITTED,
+        jobs.c.delivered_epoch.is_not(None),
+        jobs.c.delivered_epoch != epoch,
     )
     return tx.execute(statement.values(delivered_epoch=None, delivered_at=None)).rowcount
 

@@ -50,7 +50,9 @@ def insert_admission(tx: Connection, admission: Admission) -> bool:
     return tx.execute(_INSERT_ADMISSION, asdict(admission)).rowcount == 1
 
 
-def insert_job(tx: Connection, job_id: str, *, dispatch_deadline: float | None, stages_total: int | None) -> None:
+def insert_job(
+    tx: Connection, job_id: str, *, dispatch_deadline: float | None, stages_total: int | None
+) -> None:
     """Store the job record of a new admission."""
     row = {
         "job_id": job_id,
@@ -204,7 +206,9 @@ def insert_stages(tx: Connection, runs: Sequence[StageRun]) -> None:
 
 def load_stages(tx: Connection, job_id: str) -> list[StageRun]:
     """Completed stages of a job in the order of their completion."""
-    statement = select(*_STAGE).where(stages.c.job_id == job_id).order_by(stages.c.completed_at, stages.c.step)
+    statement = (
+        select(*_STAGE).where(stages.c.job_id == job_id).order_by(stages.c.completed_at, stages.c.step)
+    )
     return [StageRun(*row) for row in tx.execute(statement)]
 
 
@@ -212,4 +216,3 @@ def load_transitions(tx: Connection, job_id: str) -> list[dict[str, Any]]:
     """A job's transitions, oldest first, as column dictionaries."""
     statement = select(transitions).where(transitions.c.job_id == job_id).order_by(transitions.c.id)
     return [dict(row._mapping) for row in tx.execute(statement)]
-

@@ -19,6 +19,7 @@ def candidates(tx: Connection, now: float) -> list[tuple[Job, float | None, Atte
         jobs.c.status == Status.INTERRUPTED,
         jobs.c.cancel_requested_at.is_not(None),
         jobs.c.cancel_acknowledged_at.is_(None),
+        jobs.c.revoked_at.is_(None),
     )
     statement = (
         select(*_JOB, admissions.c.deadline, *_ATTEMPT)
@@ -37,7 +38,9 @@ def candidates(tx: Connection, now: float) -> list[tuple[Job, float | None, Atte
 
 def lost_attempts(tx: Connection, job_id: str) -> int:
     """How many executions of this job ended with their worker."""
-    statement = select(func.count()).where(attempts.c.job_id == job_id, attempts.c.end_reason == "worker lost")
+    statement = select(func.count()).where(
+        attempts.c.job_id == job_id, attempts.c.end_reason == "worker lost"
+    )
     return int(tx.execute(statement).scalar_one())
 
 

@@ -67,6 +67,7 @@ jobs = Table(
     Column("started_at", Float),
     Column("cancel_requested_at", Float),
     Column("cancel_acknowledged_at", Float),
+    Column("revoked_at", Float),
     Column("stage", String(128)),
     Column("stages_done", Integer, nullable=False, server_default="0"),
     Column("stages_total", Integer),
@@ -82,7 +83,9 @@ Index(
     postgresql_where=_UNFINISHED,
 )
 # The few jobs whose cancel no worker has acknowledged yet.
-_UNACKNOWLEDGED = text("cancel_requested_at IS NOT NULL AND cancel_acknowledged_at IS NULL")
+_UNACKNOWLEDGED = text(
+    "cancel_requested_at IS NOT NULL AND cancel_acknowledged_at IS NULL AND revoked_at IS NULL"
+)
 Index(
     "jobs_cancelling",
     jobs.c.cancel_requested_at,
