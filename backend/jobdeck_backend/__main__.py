@@ -117,7 +117,7 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     settings = Settings()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         lock = InstanceLock(settings.state_dir)
         listener = bind(settings)
