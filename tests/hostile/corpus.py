@@ -1,4 +1,4 @@
-"""Text that tries to act: markup, escape sequences, C1, bidirectional overrides, invisible characters, size."""
+"""Text that tries to act: markup, escape sequences, C1, bidirectional overrides, invisibles, size."""
 
 ACTIVE = (
     "\x1b[31m",

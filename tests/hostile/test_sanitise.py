@@ -6,7 +6,6 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from jobdeck_tui.text.sanitise import MARKS_MAX, block, delete_unsafe, is_safe, one_line
 
 from .corpus import ACTIVE, HOSTILE
@@ -39,7 +38,14 @@ def test_r38_every_invisible_format_character_is_gone():
 
 
 def test_ordinary_text_is_untouched():
-    for text in ("writing section 3/7", "naïve café", "日本語テキスト", "Ελλάδα", "[/] [@click=app.quit]x[/]", "e\u0301"):
+    for text in (
+        "writing section 3/7",
+        "naïve café",
+        "日本語テキスト",
+        "Ελλάδα",
+        "[/] [@click=app.quit]x[/]",
+        "e\u0301",
+    ):
         assert one_line(text) == text
         assert block(text) == text
     assert block("a\nb\r\nc") == "a\nb\nc"
@@ -99,7 +105,20 @@ LONG = 1_000_000
 
 @pytest.mark.parametrize(
     "piece",
-    ["\x1b[", "\x1b]", "\x9d", "\x9b0", "\x1b ", "\x1b]0;a", "\u202e", "\u0301", "\x1bP\x1b", "a", "\r", "0;"],
+    [
+        "\x1b[",
+        "\x1b]",
+        "\x9d",
+        "\x9b0",
+        "\x1b ",
+        "\x1b]0;a",
+        "\u202e",
+        "\u0301",
+        "\x1bP\x1b",
+        "a",
+        "\r",
+        "0;",
+    ],
 )
 def test_r38_time_is_linear_in_hostile_input(piece):
     def seconds(length: int) -> float:

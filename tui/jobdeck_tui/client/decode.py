@@ -4,7 +4,8 @@ Unknown fields are ignored. A field that is missing or of the wrong kind makes i
 leave such items out and count them, so that one broken row never hides the others.
 """
 
-from ..text.sanitise import one_line
+from jobdeck_tui.text.sanitise import one_line
+
 from . import models
 from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, many, moment, safe_json
 

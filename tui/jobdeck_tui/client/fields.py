@@ -4,9 +4,10 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
-from ..text.sanitise import block, one_line
+from jobdeck_tui.text.sanitise import block, one_line
+
 Item = TypeVar("Item")
 
 NAME_LIMIT = 200
@@ -109,10 +110,12 @@ class Fields:
         return many(self._data.get(name), read)[0]
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     if isinstance(value, bool):
         return False
-    return isinstance(value, int) and abs(value) < 1 << 63 or isinstance(value, float) and math.isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < 1 << 63
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def parse(text: str | bytes) -> object:
@@ -122,7 +125,7 @@ def parse(text: str | bytes) -> object:
         Unreadable: it is not JSON, or nested beyond any sense.
     """
     try:
-        return json.loads(text)  # type: ignore[no-any-return]
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Unreadable("not JSON") from error
 
@@ -162,7 +165,9 @@ def safe_json(value: object, depth: int = 0) -> object:
         return {one_line(str(key), NAME_LIMIT): safe_json(entry, depth + 1) for key, entry in kept}
     if isinstance(value, list):
         return "[⋯]" if depth >= DEPTH_LIMIT else [safe_json(entry, depth + 1) for entry in _first(value)]
-    return value if value is None or isinstance(value, (bool, int, float)) else block(str(value), STRING_LIMIT)
+    return (
+        value if value is None or isinstance(value, (bool, int, float)) else block(str(value), STRING_LIMIT)
+    )
 
 
 def _first(entries: Iterable[Item]) -> list[Item]:

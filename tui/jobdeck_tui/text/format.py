@@ -80,13 +80,20 @@ def time_left(seconds: float | None) -> str:
     return sign + _clock(abs(seconds))
 
 
+def signed(seconds: float) -> str:
+    """Write a reserve of time: ``+01:10`` to spare, ``-00:20`` short."""
+    return ("+" if seconds >= 0 else "-") + _clock(abs(seconds))
+
+
 def _clock(seconds: float) -> str:
     whole = int(seconds)
     if whole < 3600:
         return f"{whole // 60:02d}:{whole % 60:02d}"
     if whole < 100 * 3600:
         return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
-    return f"{whole // 86_400}d{whole % 86_400 // 3600:02d}h" if whole < 1000 * 86_400 else f"{whole // 86_400}d"
+    return (
+        f"{whole // 86_400}d{whole % 86_400 // 3600:02d}h" if whole < 1000 * 86_400 else f"{whole // 86_400}d"
+    )
 
 
 def elapsed(seconds: float | None) -> str:
@@ -153,8 +160,10 @@ def number(count: int) -> str:
     """Write a count in at most five cells: ``412``, ``12.3k``, ``1.2M``."""
     if count < 10_000:
         return str(count)
-    return f"{count / 1000:.1f}k" if count < 99_950 else (
-        f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"
+    return (
+        f"{count / 1000:.1f}k"
+        if count < 99_950
+        else (f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M")
     )
 
 
