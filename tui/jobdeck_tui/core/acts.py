@@ -1,12 +1,12 @@
 """One-key acts as a state machine: nothing is sent while the grace runs, and every result is tracked.
 
-    GRACE ──due, or the same key again──► SENT ──2xx──► ACCEPTED ──row shows it──► SEEN
-      │ u                                  │ 4xx                  │
-      ▼                                    ▼                      │ (a timeout: outcome unknown, the rows decide)
-    UNDONE                              REFUSED       UNKNOWN ◄───┘
+    GRACE ──due, or the same key again──► SENT ──2xx──► ACCEPTED ──a row shows it──► SEEN
+      │ u                                  ├──4xx──────► REFUSED                      ▲
+      ▼                                    └──no answer► UNKNOWN ──a row shows it─────┘
+    UNDONE
 
 The target's id and version are frozen at the key press: an act can never land on another row, nor on a newer
-state of the same row than the operator saw. ``now`` is Unix seconds of one clock throughout.
+state of the row than the operator saw. ``now`` is Unix seconds of one clock throughout.
 """
 
 from collections import deque

@@ -94,4 +94,5 @@ def consequence(act: Act, jobs: Iterable[Job]) -> str:
     if act is Act.GRANT:
         return "The old deadline stays on record."
     kept = plural(stages, "completed stage")
-    return f"{running} of {plural(len(rows), 'job')} running now; {kept} kept, so that a resume can go on from there."
+    running_now = f"{running} of {plural(len(rows), 'job')} running now"
+    return f"{running_now}; {kept} kept, so that a resume can go on from there."
