@@ -1,28 +1,22 @@
 """A log over an ``EventLines`` ring: draws only what is in view, follows the end until told otherwise."""
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
-from textual.events import MouseScrollUp
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from jobdeck_tui.core.event_lines import EventLines, Line
-from jobdeck_tui.widgets.table_styles import COMPONENTS, PREFIX
-from jobdeck_tui.widgets.virtual_table import fit
+from jobdeck_tui.text.format import fit
+from jobdeck_tui.widgets.line_view import LineView
 
 LABEL_WIDTH = 12
 SIDE_STEP = 20
 
 
-class EventLog(ScrollView, can_focus=True):
+class EventLog(LineView, can_focus=True):
     """Lines of events. Scrolling up ends following; End resumes it and loses nothing meanwhile."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
-    ALLOW_SELECT = False
 
     def __init__(
         self,
@@ -36,11 +30,11 @@ class EventLog(ScrollView, can_focus=True):
         self._lines = lines
         self._time_words = time_words
         self._with_job = with_job
-        self._styles: dict[str, Style] = {}
         self.following = True
         self._top = 0
         self._seen_end = 0
         self._side = 0
+        self._settling = False
 
     @property
     def unseen(self) -> int:
@@ -103,7 +97,7 @@ class EventLog(ScrollView, can_focus=True):
         while self._lines.first <= number < self._lines.end:
             line = self._lines.line(number)
             if text in f"{line.label} {line.words}".casefold():
-                self.scroll_lines(-0 if not self.following else -1)
+                self.scroll_lines(-1)
                 self._top = number
                 self._settle()
                 return True
@@ -118,9 +112,17 @@ class EventLog(ScrollView, can_focus=True):
             self._top = self._last_top()
             self._seen_end = self._lines.end
         self._top = max(self._top, self._lines.first)
+        self._settling = True
         self.virtual_size = Size(self.size.width, max(len(self._lines.lines), 1))
         self.scroll_to(y=self._top - self._lines.first, animate=False)
+        self._settling = False
         self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """A dragged scrollbar moves the view too, and ends following."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._settling and (rows := round(new_value) - (self._top - self._lines.first)):
+            self.scroll_lines(rows)
 
     def on_resize(self) -> None:
         """Keeps the end at the end."""
@@ -132,42 +134,31 @@ class EventLog(ScrollView, can_focus=True):
         event.prevent_default()
         self.scroll_lines(-3)
 
-    def on_mouse_scroll_down(self, event: MouseScrollUp) -> None:
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """Back down; following is resumed by End or f only."""
         event.stop()
         event.prevent_default()
         self.scroll_lines(3)
 
-    def notify_style_update(self) -> None:
-        """Themes change every line."""
-        super().notify_style_update()
-        self._styles.clear()
-
-    def _style(self, name: str) -> Style:
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(PREFIX + name, partial=name != "row")
-        return style
-
     def render_line(self, y: int) -> Strip:
         """One line of the view."""
-        width, base = self.size.width, self._style("row")
+        width, base = self.size.width, self.look("row")
         if self.unseen and y == self.size.height - 1:
             text = fit(f"▼ {self.unseen} new (End to follow)", width, right=True)
-            return Strip([Segment(text, base + self._style("strong"))])
+            return Strip([Segment(text, base + self.look("strong"))])
         number = self._top + y
         if number >= self._lines.end or number < self._lines.first:
             return Strip.blank(width, base)
         return self._draw(self._lines.line(number), width, base)
 
     def _draw(self, line: Line, width: int, base: Style) -> Strip:
-        style = base + self._style(line.style) if line.style else base
+        style = base + self.look(line.style) if line.style else base
         head = f" {self._time_words(line.at)} "
         if self._with_job:
             head += f"{line.job_id[:8]:8} "
         text = line.words[self._side :]
         segments = [
-            Segment(head, base + self._style("faint")),
+            Segment(head, base + self.look("faint")),
             Segment(fit(line.label, LABEL_WIDTH) + " ", style),
             Segment(text, style if line.style == "faint" else base),
         ]

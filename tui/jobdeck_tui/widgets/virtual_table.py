@@ -7,18 +7,16 @@ the list), the time of the last such change is known, so that an act on a row th
 
 from collections.abc import Callable, Collection, Sequence
 from time import monotonic
-from typing import ClassVar, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
-from rich.style import Style
 from textual.events import Click
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from jobdeck_tui.widgets.table_styles import COMPONENTS, PREFIX
+from jobdeck_tui.text.format import fit
+from jobdeck_tui.widgets.line_view import LineView
 
 STRIPS_KEPT_MAX = 500
 
@@ -44,20 +42,8 @@ class TableColumn(Protocol):
 Columns = Sequence[TableColumn]
 
 
-def fit(text: str, width: int, *, right: bool = False) -> str:
-    """``text`` in exactly ``width`` cells."""
-    if text.isascii() and len(text) <= width:
-        return text.rjust(width) if right else text.ljust(width)
-    if right and (free := width - cell_len(text)) > 0:
-        return " " * free + text
-    return set_cell_size(text, width)
-
-
-class VirtualTable(ScrollView, can_focus=True):
+class VirtualTable(LineView, can_focus=True):
     """Rows by id; ``columns_for(width)`` chooses columns, ``cells(id)`` fills them in the same order."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
-    ALLOW_SELECT = False
 
     class Moved(Message):
         """The cursor is on another row; ``row_id`` is None when no row is under it."""
@@ -94,7 +80,6 @@ class VirtualTable(ScrollView, can_focus=True):
         self._slid_at = float("-inf")
         self._marked: Collection[str] = frozenset()
         self._strips: dict[tuple[str, bool], Strip] = {}
-        self._styles: dict[str, Style] = {}
         self._columns: Columns = ()
 
     @property
@@ -155,7 +140,6 @@ class VirtualTable(ScrollView, can_focus=True):
     def redraw(self) -> None:
         """Forgets every drawn line: columns, styles or the meaning of all cells changed."""
         self._strips.clear()
-        self._styles.clear()
         self._columns = ()
         self.refresh()
 
@@ -221,16 +205,9 @@ class VirtualTable(ScrollView, can_focus=True):
         self._show_cursor()
 
     def notify_style_update(self) -> None:
-        """Themes and classes change every line."""
+        """Drawn lines carry their styles."""
         super().notify_style_update()
         self._strips.clear()
-        self._styles.clear()
-
-    def _style(self, name: str) -> Style:
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(PREFIX + name, partial=name != "row")
-        return style
 
     def render_line(self, y: int) -> Strip:
         """One line of the view: the header, a row, or nothing."""
@@ -241,7 +218,7 @@ class VirtualTable(ScrollView, can_focus=True):
             return self._header(width)
         index = self.scroll_offset.y + y - 1
         if index >= len(self._ids):
-            return Strip.blank(width, self._style("row"))
+            return Strip.blank(width, self.look("row"))
         row_id = self._ids[index]
         key = (row_id, index == self._cursor)
         strip = self._strips.get(key)
@@ -252,19 +229,19 @@ class VirtualTable(ScrollView, can_focus=True):
         return strip
 
     def _header(self, width: int) -> Strip:
-        style = self._style("row") + self._style("header")
+        style = self.look("row") + self.look("header")
         text = "   " + " ".join(fit(c.title, c.width, right=c.right) for c in self._columns)
         return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
     def _row(self, row_id: str, width: int, *, under_cursor: bool) -> Strip:
-        base = self._style("row")
+        base = self.look("row")
         if row_id in self._marked:
-            base += self._style("marked")
+            base += self.look("marked")
         if under_cursor:
-            base += self._style("cursor")
+            base += self.look("cursor")
         segments = [Segment(" ☑ " if row_id in self._marked else "   ", base)]
         for column, cell in zip(self._columns, self._cells(row_id, self._columns), strict=True):
-            style = base + self._style(cell.style) if cell.style and not under_cursor else base
+            style = base + self.look(cell.style) if cell.style and not under_cursor else base
             segments.append(Segment(fit(cell.text, column.width, right=column.right), style))
             segments.append(Segment(" ", base))
         return Strip(segments).adjust_cell_length(width, base)
