@@ -52,7 +52,11 @@ def strip(overview: Overview | None, picture: DaskPicture | None, width: int) ->
 
 
 def cluster_rows(
-    overview: Overview | None, picture: DaskPicture | None, now: float, width: int
+    overview: Overview | None,
+    picture: DaskPicture | None,
+    workers: Sequence[DaskWorker],
+    now: float,
+    width: int,
 ) -> list[Row]:
     """The whole of Dask's picture beside the records."""
     if overview is None:
@@ -71,7 +75,6 @@ def cluster_rows(
         *_beside(overview, picture, now),
         [],
     ]
-    workers = picture.workers if picture else ()
     rows.append([(f" {plural(len(workers) or overview.workers, 'worker')}", "strong")])
     rows.append([("   WORKER      PID     THREADS     RUN READY MEMORY   SEEN", "faint")])
     rows += [_worker(worker, width) for worker in workers]

@@ -53,9 +53,8 @@ class DeckScreen(Screen[None]):
         """Draws what changed; called by the program's one timer."""
         now = self.deck.now()
         self.query_one(StatusBar).refresh_bar(self.deck, now, self.TITLE_WORDS)
-        banner = self.query_one(Banner)
-        banner.refresh_banner(self.deck, now)
-        self.set_class(not self.deck.connection.live(now), "-stale")
+        self.query_one(Banner).refresh_banner(self.deck)
+        self.set_class(not self.deck.truth().live, "-stale")
         self.query_one(ActsLine).refresh_acts(self.deck, now)
         self.flush_body(now, everything=everything)
         self.query_one(KeyLine).refresh_keys()
