@@ -80,16 +80,16 @@ def note(job: Job) -> str:
 
 
 _CELLS: dict[str, Callable[[Job, float], str]] = {
-    "id": lambda job, now: short_id(job.job_id),
-    "state": lambda job, now: state_label(display_state(job)),
-    "queue": lambda job, now: job.queue,
+    "id": lambda job, _now: short_id(job.job_id),
+    "state": lambda job, _now: state_label(display_state(job)),
+    "queue": lambda job, _now: job.queue,
     "left": lambda job, now: time_left(left_seconds(job, now)),
-    "slack": lambda job, now: NONE if job.slack is None or job.finished else signed(job.slack),
-    "agent": lambda job, now: job.workflow,
-    "try": lambda job, now: str(job.attempt),
-    "worker": lambda job, now: job.worker or NONE,
+    "slack": lambda job, _now: NONE if job.slack is None or job.finished else signed(job.slack),
+    "agent": lambda job, _now: job.workflow,
+    "try": lambda job, _now: str(job.attempt),
+    "worker": lambda job, _now: job.worker or NONE,
     "age": lambda job, now: age(now - job.accepted_at),
-    "note": lambda job, now: note(job),
+    "note": lambda job, _now: note(job),
 }
 
 
