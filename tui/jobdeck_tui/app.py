@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from jobdeck_tui.deck import Deck
 from jobdeck_tui.link import Link, Reach
+from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.cluster import ClusterScreen
@@ -30,7 +31,7 @@ NO_TERMINAL = 2
 Severity = Literal["information", "warning", "error"]
 
 
-class DeckApp(App[int]):
+class DeckApp(App[int], inherit_bindings=False):
     """The deck. All it knows is in ``deck``; all it sends and reads goes through ``link``."""
 
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
@@ -44,13 +45,13 @@ class DeckApp(App[int]):
     }
     DEFAULT_MODE = "jobs"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "help", "Help", key_display="?"),
-        Binding("1", "mode('jobs')", "Jobs", show=False),
-        Binding("2", "mode('cluster')", "Cluster", show=False),
-        Binding("4", "mode('drills')", "Drills", show=False),
-        Binding("5", "mode('events')", "Events", show=False),
+        Binding("1", "mode('jobs')", "Jobs"),
+        Binding("2", "mode('cluster')", "Cluster"),
+        Binding("4", "mode('drills')", "Drills"),
+        Binding("5", "mode('events')", "Events"),
+        Binding("q,ctrl+c,ctrl+q", "leave_program", "Quit", key_display="q"),
         Binding("L", "my_acts", "My acts and their results", show=False),
-        Binding("q,ctrl+c,ctrl+q", "leave_program", "Quit", key_display="q", priority=False),
+        Binding("question_mark,f1", "help", "Help", key_display="?"),
     ]
 
     def __init__(self, reach: Reach, deck: Deck | None = None) -> None:
@@ -68,9 +69,9 @@ class DeckApp(App[int]):
         """Starts the timers, and the link once the first frame is out."""
         if not self.is_headless:
             end_on_signals(self.end)
-        self.set_interval(FLUSH_SECONDS, self._flush)
+        self.set_interval(FLUSH_SECONDS, self._draw)
         self.set_interval(TICK_SECONDS, self._tick)
-        self.call_after_refresh(lambda: self.link.start(self, self.link.run(), "link"))
+        self.call_after_refresh(lambda: self.link.start(self, self.link.run, "link"))
 
     async def on_unmount(self) -> None:
         """Nothing is left open."""
@@ -95,7 +96,7 @@ class DeckApp(App[int]):
                 return screen
         return None
 
-    def _flush(self) -> None:
+    def _draw(self) -> None:
         """Draws what is new, at most ten times a second; at rest once a second, for ages and countdowns."""
         if self.deck.graces():
             self.send_due_acts()
@@ -141,6 +142,10 @@ class DeckApp(App[int]):
         if isinstance(self.screen, DeckScreen):
             self.show_mode(mode)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Not offered: the screen one is on."""
+        return not (action == "mode" and parameters == (self.current_mode,))
+
     def action_help(self) -> None:
         """Shows the keys of the screen in view."""
         screen = self.screen
@@ -165,7 +170,9 @@ class DeckApp(App[int]):
             if yes:
                 self.end(0)
 
-        self.push_screen(Question("drop the acts and quit", lines, ["What is not sent yet will not be."]), answered)
+        self.push_screen(
+            Question("drop the acts and quit", lines, ["What is not sent yet will not be."]), answered
+        )
 
     # Manners
 
@@ -195,27 +202,22 @@ class DeckApp(App[int]):
         self._close_messages_no_wait()
 
 
-def run(server: str | None, state_dir: Path | None, *, reach: Reach | None = None) -> int:
+def run(server: str | None, state_dir: Path | None) -> int:
     """Runs the deck until it is left and gives the exit code.
 
-    ``server`` is a URL; without one, ``reach`` (default: the embedded backend of ``state_dir``) finds or starts it.
+    ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's state
+    directory), or starts one that ends with the deck.
     """
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")
         return NO_TERMINAL
-    deck = Deck()
-    deck.server_words = server.split("://", 1)[-1] if server else "embedded"
-    app = DeckApp(reach or _reach(server, state_dir), deck)
-    app.run()
+    reaching = Reaching(server, state_dir)
+    app = DeckApp(reaching.reach)
+    app.deck.server_words = reaching.words
+    try:
+        app.run()
+    finally:
+        reaching.stop()
     if app.farewell:
         sys.stderr.write(app.farewell + "\n")
     return app.return_code or 0
-
-
-def _reach(server: str | None, state_dir: Path | None) -> Reach:
-    async def reach(say: object) -> str:  # noqa: ARG001
-        if server is None:
-            raise NotImplementedError
-        return server
-
-    return reach

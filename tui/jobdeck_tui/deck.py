@@ -107,7 +107,9 @@ class Deck:
         if self.picture is None:
             return told
         pids = {worker.name: worker.pid for worker in told}
-        return tuple(replace(worker, pid=worker.pid or pids.get(worker.name)) for worker in self.picture.workers)
+        return tuple(
+            replace(worker, pid=worker.pid or pids.get(worker.name)) for worker in self.picture.workers
+        )
 
     def differences(self) -> list[str]:
         """Where Dask and the records disagree, in words."""
@@ -117,7 +119,11 @@ class Deck:
     def act_words(self, job_id: str, now: float) -> str:
         """What an act on this job is doing, for its row; empty when none is open."""
         tracked = self.acts.on_job(job_id)
-        return tracked.line(now) if tracked is not None else ""
+        if tracked is None:
+            return ""
+        if tracked.phase is Phase.GRACE:
+            return f"{tracked.act.value} in {max(tracked.due_at - now, 0.0):.0f} s · u undo"
+        return f"{tracked.act.value}: {tracked.phase.value}"
 
     def refusal(self) -> str:
         """Why no act may go out now; empty when acts may."""

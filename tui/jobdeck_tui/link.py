@@ -5,7 +5,8 @@ group, tells failures as facts, and never ends the program.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 Reach = Callable[[Callable[[str], None]], Awaitable[str]]
 """Finds or starts the server: is given a place for words on its progress, answers with the URL."""
+Work = Callable[[], Coroutine[None, None, None]]
 
 
 class Link:
@@ -40,8 +42,8 @@ class Link:
         self._polling = False
         self._resume_after: set[int] = set()
 
-    def start(self, node: DOMNode, work: Awaitable[None], group: str, *, exclusive: bool = False) -> None:
-        """Runs a coroutine as a worker that ends with its node and cannot end the program."""
+    def start(self, node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:
+        """Runs a coroutine function as a worker that ends with its node and cannot end the program."""
         node.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
 
     # The feed
@@ -58,7 +60,7 @@ class Link:
         except ClientError as error:
             self._program.give_up(error.message, getattr(error, "exit_code", 3))
             return
-        self._deck.server_words = self._deck.server_words or url.removeprefix("http://")
+        self._deck.server_words = url.split("://", 1)[-1]
         self._say_progress("")
         self._api = Api(url)
         self._ready.set()
@@ -85,7 +87,7 @@ class Link:
                 return
             case feed.Connected():
                 if not item.resumed:
-                    self.start(self._program, self._list_jobs(), "pages", exclusive=True)
+                    self.start(self._program, self._list_jobs, "pages", exclusive=True)
                 return
             case feed.OverviewSeen():
                 deck.take_overview(item.overview)
@@ -119,7 +121,7 @@ class Link:
 
     def follow_job(self, node: DOMNode, view: JobView) -> None:
         """Follows the job's stream into ``view`` for as long as ``node`` is there."""
-        self.start(node, self._follow(view), "follow", exclusive=True)
+        self.start(node, partial(self._follow, view), "follow", exclusive=True)
 
     async def _follow(self, view: JobView) -> None:
         await self._ready.wait()
@@ -158,7 +160,7 @@ class Link:
 
     def read_job(self, node: DOMNode, view: JobView, *, with_report: bool = False) -> None:
         """Reads the job's record (and report) into ``view``."""
-        self.start(node, self._read(view, with_report=with_report), "read", exclusive=True)
+        self.start(node, partial(self._read, view, with_report=with_report), "read", exclusive=True)
 
     async def _read(self, view: JobView, *, with_report: bool) -> None:
         await self._ready.wait()
@@ -181,7 +183,7 @@ class Link:
         """Reads Dask's own dashboard once, and the backend's cluster view; skipped while one is under way."""
         if not self._polling and self._api is not None:
             self._polling = True
-            self.start(self._program, self._poll(with_cluster=with_cluster), "dask")
+            self.start(self._program, partial(self._poll, with_cluster=with_cluster), "dask")
 
     async def _poll(self, *, with_cluster: bool) -> None:
         from jobdeck_tui.client.dask_dashboard import DaskDashboard
@@ -215,7 +217,7 @@ class Link:
         live = not self._deck.refusal()
         for tracked in self._deck.acts.due(self._deck.now(), live=live):
             self._deck.take_act(tracked)
-            self.start(self._program, self._send(tracked), "acts")
+            self.start(self._program, partial(self._send, tracked), "acts")
 
     def grant_and_resume(self, job: Job, extend_seconds: float, now: float) -> None:
         """Grants a later window, and resumes the job once that was accepted."""
@@ -258,7 +260,7 @@ class Link:
 
     def start_drill(self, fault: Fault) -> None:
         """Injects a fault."""
-        self.start(self._program, self._drill(fault), "drill")
+        self.start(self._program, partial(self._drill, fault), "drill")
 
     async def _drill(self, fault: Fault) -> None:
         from jobdeck_tui.client.errors import ClientError
@@ -282,7 +284,9 @@ class Link:
 
     def pending(self) -> list[Tracked]:
         """Acts that were asked for and not sent yet, or sent and not answered."""
-        return [tracked for tracked in self._deck.acts.unfinished() if tracked.phase in (Phase.GRACE, Phase.SENT)]
+        return [
+            tracked for tracked in self._deck.acts.unfinished() if tracked.phase in (Phase.GRACE, Phase.SENT)
+        ]
 
 
 def _import_client() -> None:

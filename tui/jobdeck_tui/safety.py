@@ -48,7 +48,10 @@ def crash_report(console: Console) -> Segments:
     """The exception being handled, with its lines of code and without any value of a variable."""
     traceback = Traceback(show_locals=False, width=None, extra_lines=1, max_frames=12)
     return Segments(
-        [Segment(without_newline_controls(s.text), s.style) for s in console.render(traceback, console.options)]
+        [
+            Segment(without_newline_controls(s.text), s.style)
+            for s in console.render(traceback, console.options)
+        ]
     )
 
 

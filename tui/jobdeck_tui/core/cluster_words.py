@@ -31,7 +31,7 @@ def strip(overview: Overview | None, picture: DaskPicture | None, width: int) ->
         (" Dask ", "strong"),
         (word, look),
         (f" epoch {overview.scheduler.epoch}", ""),
-        (f"  slots {overview.slots_taken}/{overview.slots_total}", ""),
+        (f"  slots {overview.slots_taken}/{overview.slots_total}" if width >= 100 else "", ""),
     ]
     if picture is None:
         row.append(("  its dashboard is not readable: records only", "faint"))
@@ -84,21 +84,26 @@ def cluster_rows(
 def _beside(overview: Overview, picture: DaskPicture | None, now: float) -> list[Row]:
     counts = overview.counts
     names = ("waiting", "queued", "processing", "no-worker", "memory", "erred")
-    head: Row = [("            " + "".join(f"{name:>11}" for name in names), "faint")]
+    head: Row = [("           " + "".join(f"{name:>11}" for name in names), "faint")]
     if picture is None:
-        dask: Row = [(" Dask       ", "strong"), ("  its dashboard cannot be read now", "warn")]
+        dask: Row = [(" Dask      ", "strong"), ("  its dashboard cannot be read now", "warn")]
     else:
         cells = "".join(f"{number(picture.tasks.get(name, 0)):>11}" for name in names)
-        dask = [(" Dask       ", "strong"), (cells, ""), (f"   read {age(now - picture.read_at)} ago", "faint")]
+        dask = [
+            (" Dask       ", "strong"),
+            (cells, ""),
+            (f"   read {age(now - picture.read_at)} ago", "faint"),
+        ]
     processing = counts.get("assigned", 0) + counts.get("running", 0)
     told = (counts.get("waiting", 0), counts.get("queued", 0), processing)
     records: Row = [
-        (" records    ", "strong"),
+        (" records   ", "strong"),
         ("".join(f"{number(count):>11}" for count in told), ""),
-        (f"   assigned {counts.get('assigned', 0)}, running {counts.get('running', 0)}", "faint"),
-        (f", backlog {counts.get('backlog', 0)} not handed over", "faint"),
     ]
-    return [head, dask, records]
+    parts = f" processing is assigned {counts.get('assigned', 0)} and running {counts.get('running', 0)};"
+    kept = f" backlog {counts.get('backlog', 0)} not handed over"
+    read = f"; Dask read {age(now - picture.read_at)} ago" if picture is not None else ""
+    return [head, dask, records, [(parts + kept + read, "faint")]]
 
 
 def _worker(worker: DaskWorker, width: int) -> Row:
@@ -106,7 +111,10 @@ def _worker(worker: DaskWorker, width: int) -> Row:
     row: Row = [
         (f"   {worker.name[:11]:<11}", "strong"),
         (f" {worker.pid or NONE!s:<7}", ""),
-        (f" {worker.executing}/{worker.threads} {bar(full, 6)}  ", "running" if worker.executing else "faint"),
+        (
+            f" {worker.executing}/{worker.threads} {bar(full, 6)}  ",
+            "running" if worker.executing else "faint",
+        ),
         (f"{worker.executing:>4} {worker.ready:>5} {size(worker.memory_bytes):>6}", ""),
         (f" {age(worker.last_seen_age):>6}", "warn" if (worker.last_seen_age or 0.0) > 5 else ""),
     ]

@@ -58,7 +58,10 @@ def fault_rows(found: Sequence[Fault], chosen: int, armed_left: float | None) ->
     rows.append([])
     if armed_left is not None:
         rows.append(
-            [(f" ⚠ ARMED for {armed_left:.0f} s", "bad"), (f": Enter, then type {found[chosen].name}", "strong")]
+            [
+                (f" ⚠ ARMED for {armed_left:.0f} s", "bad"),
+                (f": Enter, then type {found[chosen].name}", "strong"),
+            ]
         )
     rows.append([(f" {GUARANTEES[found[chosen].name]}", "faint")])
     return rows
@@ -90,7 +93,12 @@ def _step(step: DrillStep) -> Row:
     seen = duration(step.seen) if step.seen is not None else ("…" if step.expected is not None else NONE)
     verdict, look = VERDICTS.get(step.verdict or "", ("", ""))
     words = step.text or step.name
-    return [(f" {clock(step.at):<9}", "faint"), (f"{words:<44}", ""), (f"{expected:>9} {seen:>8} ", ""), (verdict, look)]
+    return [
+        (f" {clock(step.at):<9}", "faint"),
+        (f"{words:<44}", ""),
+        (f"{expected:>9} {seen:>8} ", ""),
+        (verdict, look),
+    ]
 
 
 def _evidence(one: DrillEvidence) -> Row:

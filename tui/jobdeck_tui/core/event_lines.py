@@ -8,10 +8,35 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import Event
-from jobdeck_tui.core.event_words import chunk_text, describe
+from jobdeck_tui.core.event_text import body, chunk_of, data, head, stage_of
 
 LINES_MAX = 10_000
 FOLDED_TEXT_MAX = 2000
+NOTICE_LOOKS = {
+    "recovered": "warn",
+    "expired": "expired",
+    "held": "held",
+    "retry": "warn",
+    "resumed": "good",
+    "granted": "good",
+}
+
+
+def look(event: Event) -> str:
+    """How an event stands out: what went wrong, what was decided, where a stage begins and ends."""
+    if event.type == "job.update":
+        return NOTICE_LOOKS.get(event.name or "", "notice")
+    if event.type == "job.error" or (event.type == "tool.end" and "failed:" in body(event)):
+        return "failed"
+    if event.type.startswith("job.cancel"):
+        return "cancelled"
+    if event.type.startswith("workflow."):
+        if stage_of(event) is None:
+            return "strong"
+        return "running" if event.type.endswith("start") else "succeeded"
+    if event.type == "artifact.update" and data(event).get("type") == "output":
+        return "good"
+    return ""
 
 
 @dataclass(slots=True)
@@ -60,14 +85,11 @@ class EventLines:
         self.last_seq[event.job_id] = event.seq
         if event.type == "job.heartbeat" and not self.show_heartbeats:
             return True
-        chunk = chunk_text(event)
-        if chunk is None:
-            words = describe(event)
-            self._append(
-                Line(event.at, event.job_id, words.label, words.text, words.style, event.type, event.seq)
-            )
+        if event.type == "llm.chunk":
+            self._fold(event, chunk_of(event))
         else:
-            self._fold(event, chunk)
+            words = Line(event.at, event.job_id, head(event), body(event), look(event), event.type, event.seq)
+            self._append(words)
         return True
 
     def add_all(self, events: Iterable[Event]) -> None:

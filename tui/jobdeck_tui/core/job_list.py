@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.filter import FilterError
+from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.sort import next_column, order
 

@@ -53,23 +53,23 @@ class JobView:
         self.revision += 1
 
 
-def facts(job: Job, now: float) -> list[Row]:
-    """The two lines above the tabs."""
+def facts(job: Job, now: float, width: int = 80) -> list[Row]:
+    """The two lines above the tabs; ``width`` in cells decides whether the whole id is shown."""
     state = display_state(job)
-    look = state if state in {"ghost", "cancelling"} else job.state
-    look = {"ghost": "warn", "cancelling": "warn"}.get(look, look)
     left = left_seconds(job, now)
     took = (job.finished_at or now) - job.started_at if job.started_at else None
+    queue = f"  queue {job.queue}" if job.queue != job.workflow else ""
     first: Row = [
-        (f" {short_id(job.job_id, 36)} ", "strong"),
-        (job.workflow, ""),
-        ("  ", ""),
-        (state_label(state), look),
+        (f" {short_id(job.job_id, 36 if width >= 110 else 8)} ", "strong"),
+        (state_label(state), "warn" if state != job.state else job.state),
         (f" {elapsed(took)}" if took is not None else "", ""),
-        (f"  try {job.attempt}  queue {job.queue}  LEFT ", ""),
+        ("  LEFT ", ""),
         (time_left(left), left_look(left)),
+        (f"  {job.workflow}", ""),
+        (f"  try {job.attempt}{queue}", ""),
     ]
     heart = f" (heartbeat {age(job.heartbeat_age)})" if job.heartbeat_age is not None else ""
+    heart = "" if job.finished else heart
     second: Row = [(f" worker {job.worker or NONE}{heart}", "")]
     if job.slot_taken and job.state != "running":
         second.append(("  its slot is still taken", "warn"))
@@ -116,7 +116,10 @@ def _stage(stage: Stage, *, kept: bool) -> Iterator[Row]:
     ]
     kept_words = "   kept, not run again by later attempts" if kept else ""
     yield [
-        (f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}  output {stage.output_hash[:HASH_SHOWN]}", "faint"),
+        (
+            f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}  output {stage.output_hash[:HASH_SHOWN]}",
+            "faint",
+        ),
         (kept_words, "good"),
     ]
 
@@ -176,7 +179,9 @@ def record_rows(detail: JobDetail) -> list[Row]:
 
 
 def _attempt(attempt: Attempt) -> Row:
-    ended = f"ended {clock(attempt.ended_at)}: {attempt.end_reason or NONE}" if attempt.ended_at else "going on"
+    ended = (
+        f"ended {clock(attempt.ended_at)}: {attempt.end_reason or NONE}" if attempt.ended_at else "going on"
+    )
     return [
         (f" {attempt.attempt}", "strong"),
         (f"  fence {attempt.fence}  worker {attempt.worker}  pid {attempt.pid}  epoch {attempt.epoch}", ""),

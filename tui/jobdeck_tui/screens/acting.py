@@ -36,16 +36,18 @@ class ActingScreen(DeckScreen):
         return self.deck.jobs.get(job_id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only acts that the state of the targets allows are offered; pressing one anyway says why not."""
+        """Undo only what can be undone."""
         if action == "undo":
             return bool(self.deck.graces())
         return super().check_action(action, parameters)
 
-    def offered(self, action: str, now: float) -> bool:
-        """Whether an act makes sense for any target, for the key line."""
-        act = Act(action)
+    def hides(self, binding: Binding) -> bool:
+        """Acts that no target's state allows are not offered; pressing one anyway says why not."""
+        if not binding.action.startswith("act("):
+            return False
+        act, now = Act(binding.action[5:-2]), self.deck.now()
         jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
-        return any(
+        return not any(
             objection(act, job, now) is None or (act is Act.RESUME and needs_grant(job, now)) for job in jobs
         )
 
@@ -56,7 +58,9 @@ class ActingScreen(DeckScreen):
             self.program.tell(refusal, severity="error")
             return
         if not self.chosen_by_operator():
-            self.program.tell("The list moved under the cursor just now. Look again, then press the key again.")
+            self.program.tell(
+                "The list moved under the cursor just now. Look again, then press the key again."
+            )
             return
         jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
         if not jobs:

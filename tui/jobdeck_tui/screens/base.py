@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
 
-class DeckScreen(Screen[None]):
+class DeckScreen(Screen[None], inherit_bindings=False):
     """A screen whose body is drawn from the deck's state, a few times a second, only while it is shown."""
 
     TITLE_WORDS: ClassVar[str] = ""
@@ -61,6 +61,10 @@ class DeckScreen(Screen[None]):
 
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws the screen's own widgets."""
+
+    def hides(self, binding: Binding) -> bool:  # noqa: ARG002
+        """Whether the key line leaves a binding out: it would do nothing for what is chosen now."""
+        return False
 
     def action_leave(self) -> None:
         """Goes back to the jobs."""

@@ -19,7 +19,7 @@ class ClusterScreen(DeckScreen):
 
     TITLE_WORDS = "Cluster"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open the job"),
+        Binding("enter", "open", "Open the job", key_display="enter"),
         Binding("j,down", "roll(1)", "Down", show=False),
         Binding("k,up", "roll(-1)", "Up", show=False),
     ]

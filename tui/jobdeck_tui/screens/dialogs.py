@@ -44,14 +44,21 @@ class Question(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """Writes the question."""
-        lines: list[Piece] = [(f" {self._verb.capitalize()} {plural(len(self._targets), 'job')}?\n", "strong")]
+        lines: list[Piece] = [
+            (f" {self._verb.capitalize()} {plural(len(self._targets), 'job')}?\n", "strong")
+        ]
         lines += [(f"   {target}\n", "") for target in self._targets[:LISTED_MAX]]
         if (more := len(self._targets) - LISTED_MAX) > 0:
             lines.append((f"   and {more} more\n", "faint"))
         lines += [(f" {note}\n", "warn") for note in self._notes]
         self.query_one("#asked", TextLine).show(lines)
         self.query_one("#answers", TextLine).show(
-            [(" esc ", "reverse"), (" keep them as they are    ", "strong"), ("y", "strong"), (f" {self._verb}", "")]
+            [
+                (" esc ", "reverse"),
+                (" keep them as they are    ", "strong"),
+                ("y", "strong"),
+                (f" {self._verb}", ""),
+            ]
         )
 
     def action_yes(self) -> None:
@@ -88,7 +95,11 @@ class TypedQuestion(ModalScreen[bool]):
         """Writes the question."""
         lines: list[Piece] = [(f" {self._asked}\n", "strong")]
         lines += [(f" {note}\n", "") for note in self._notes]
-        lines += [(" Type ", ""), (self._expected, "strong"), (" and press Enter; esc keeps all as it is.", "")]
+        lines += [
+            (" Type ", ""),
+            (self._expected, "strong"),
+            (" and press Enter; esc keeps all as it is.", ""),
+        ]
         self.query_one("#asked", TextLine).show(lines)
         self.query_one(Input).focus()
 
@@ -97,7 +108,9 @@ class TypedQuestion(ModalScreen[bool]):
         if event.value.strip() == self._expected:
             self.dismiss(True)  # noqa: FBT003
         else:
-            self.query_one("#answers", TextLine).show([(f" That is not {self._expected}. Nothing was done.", "warn")])
+            self.query_one("#answers", TextLine).show(
+                [(f" That is not {self._expected}. Nothing was done.", "warn")]
+            )
 
     def action_keep(self) -> None:
         """Leaves all as it is."""
@@ -127,7 +140,10 @@ class GrantOffer(ModalScreen[float | None]):
         lines: list[Piece] = [
             (f" {self._job_id} cannot be resumed as it stands\n", "strong"),
             (f" {self._reason}\n", ""),
-            (" A later window would make it possible. It is audited, the old deadline stays on record.\n\n", ""),
+            (
+                " A later window would make it possible. It is audited, the old deadline stays on record.\n\n",
+                "",
+            ),
         ]
         for key, _, words in GRANTS:
             lines += [(f"   {key}", "strong"), (f"  grant {words}, then resume\n", "")]

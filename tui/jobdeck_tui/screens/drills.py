@@ -17,7 +17,7 @@ class DrillsScreen(DeckScreen):
     TITLE_WORDS = "Drills"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "arm", "Arm"),
-        Binding("enter", "inject", "Inject"),
+        Binding("enter", "inject", "Inject", key_display="enter"),
         Binding("escape", "leave", "Disarm, else back", show=False),
         Binding("j,down", "choose(1)", "Next fault", show=False),
         Binding("k,up", "choose(-1)", "Fault before", show=False),
@@ -67,7 +67,14 @@ class DrillsScreen(DeckScreen):
     def _drill(self) -> list[Row]:
         drills = list(self.deck.drills.values())
         if not drills:
-            return [[(" No drill has run yet: a arms the chosen fault for 30 s, nothing happens before.", "faint")]]
+            return [
+                [
+                    (
+                        " No drill has run yet: a arms the chosen fault for 30 s, nothing happens before.",
+                        "faint",
+                    )
+                ]
+            ]
         self._back = min(self._back, len(drills) - 1)
         return list(drill_rows(drills[-1 - self._back]))
 

@@ -6,6 +6,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from jobdeck_tui.core.filter_fields import EVENTS
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.text.format import clock, number
 from jobdeck_tui.widgets.event_log import EventLog
@@ -20,7 +21,7 @@ class EventsScreen(DeckScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("f", "follow", "Follow"),
-        Binding("enter", "open", "Open the job of the newest line"),
+        Binding("enter", "open", "Open the job of the newest line", key_display="enter"),
         Binding("j,down", "roll(1)", "Down", show=False),
         Binding("k,up", "roll(-1)", "Up", show=False),
         Binding("pagedown,space", "page(1)", "Page down", show=False),
@@ -35,7 +36,7 @@ class EventsScreen(DeckScreen):
         """A head line, the log, the filter."""
         yield TextLine(id="head")
         yield EventLog(self.deck.feed.lines, clock, with_job=True, id="feed")
-        yield FilterLine(id="filter")
+        yield FilterLine(EVENTS.complete, id="filter")
 
     @property
     def log_view(self) -> EventLog:
@@ -59,13 +60,15 @@ class EventsScreen(DeckScreen):
     def _filter(self, event: FilterLine.Changed) -> None:
         if self.deck.feed.filter_by(event.source, self.deck.now()):
             self.log_view.follow()
-            self.query_one(FilterLine).accept()
-            self.log_view.focus()
+            if event.final:
+                self.query_one(FilterLine).close()
+                self.log_view.focus()
         else:
             self.query_one(FilterLine).refuse(self.deck.feed.filter_error)
 
     @on(FilterLine.Left)
-    def _filter_left(self) -> None:
+    def _filter_left(self, event: FilterLine.Left) -> None:
+        self.deck.feed.filter_by(event.source, self.deck.now())
         self.log_view.focus()
 
     def action_filter(self) -> None:

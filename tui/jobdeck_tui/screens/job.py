@@ -73,7 +73,7 @@ class JobScreen(ActingScreen):
         view = self.view
         job = self.deck.jobs.get(view.job_id) or (view.detail.job if view.detail else None)
         if job is not None:
-            head = facts(job, now)
+            head = facts(job, now, self.size.width)
             if countdown := self.deck.act_words(view.job_id, now):
                 head[1] = [(f" {countdown}", "warn")]
             self.query_one("#facts", TextLine).show([*head[0], ("\n", ""), *head[1]])

@@ -34,7 +34,7 @@ class JobsScreen(ActingScreen):
 
     TITLE_WORDS = "Jobs"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open"),
+        Binding("enter", "open", "Open", key_display="enter"),
         *ACT_BINDINGS,
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("space", "mark", "Mark", key_display="space"),
@@ -120,7 +120,8 @@ class JobsScreen(ActingScreen):
         covered = self.app.screen is not self
         if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
-            deck.selection.keep_only(deck.jobs)
+            if len(deck.selection):
+                deck.selection.keep_only({job.job_id for job in deck.jobs})
         changed = deck.drain_changed()
         if everything:
             table.redraw()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.geometry import Size
 from textual.strip import Strip
@@ -11,7 +12,7 @@ from jobdeck_tui.core.event_lines import EventLines, Line
 from jobdeck_tui.text.format import fit
 from jobdeck_tui.widgets.line_view import LineView
 
-LABEL_WIDTH = 12
+LABEL_WIDTH = 15
 SIDE_STEP = 20
 
 
@@ -75,6 +76,11 @@ class EventLog(LineView, can_focus=True):
     def scroll_home_line(self) -> None:
         """Goes to the oldest kept line."""
         self.scroll_lines(-self._lines.end - 1)
+
+    def bottom_line(self) -> Line | None:
+        """The newest line in view."""
+        number = min(self._top + self.size.height, self._lines.end) - 1
+        return self._lines.line(number) if number >= self._lines.first else None
 
     def shift(self, steps: int) -> None:
         """Moves the text sideways, following or not."""

@@ -56,7 +56,9 @@ class FilterInput(Input):
         head, space, last = self.value.rpartition(" ")
         colon = last.rfind(":") if ":" not in common else -1
         comma = last.rfind(",")
-        keep = last[: max(colon, comma) + 1] if max(colon, comma) >= 0 else ("!" if last.startswith("!") else "")
+        keep = (
+            last[: max(colon, comma) + 1] if max(colon, comma) >= 0 else ("!" if last.startswith("!") else "")
+        )
         self.value = head + space + keep + common
         self.cursor_position = len(self.value)
 
@@ -124,7 +126,11 @@ class FilterLine(Vertical):
         """Draws what holds."""
         pieces: list[Piece] = list(also)
         if source:
-            pieces += [(f" filter: {source}", "strong"), (f"  {matching} of {total}", ""), ("  esc clears", "faint")]
+            pieces += [
+                (f" filter: {source}", "strong"),
+                (f"  {matching} of {total}", ""),
+                ("  esc clears", "faint"),
+            ]
         if self._error:
             pieces = [(f" {self._error}", "bad")]
         self.query_one("#holds", TextLine).show(pieces or [(" type a filter, Enter keeps it", "faint")])

@@ -1,7 +1,12 @@
 """The last line: the keys that do something for this row, in this mode, on this screen."""
 
+from typing import TYPE_CHECKING, cast
+
 from jobdeck_tui.text.format import cells
 from jobdeck_tui.widgets.text_line import Piece, TextLine
+
+if TYPE_CHECKING:
+    from jobdeck_tui.screens.base import DeckScreen
 
 
 class KeyLine(TextLine):
@@ -10,20 +15,28 @@ class KeyLine(TextLine):
     def refresh_keys(self) -> None:
         """Reads the screen's bindings again."""
         keys: dict[str, tuple[str, str]] = {}
-        for _, binding, enabled, _ in self.screen.active_bindings.values():
-            if binding.show and enabled:
+        screen = cast("DeckScreen", self.screen)
+        for _, binding, enabled, _ in screen.active_bindings.values():
+            if binding.show and enabled and not screen.hides(binding):
                 keys.setdefault(binding.action, (self.app.get_key_display(binding), binding.description))
         self.show(fitting(list(keys.values()), self.size.width or 80))
 
 
 def fitting(keys: list[tuple[str, str]], width: int) -> list[Piece]:
-    """As many keys as fit in ``width`` cells, with a sign where some were left out."""
+    """As many keys as fit in ``width`` cells; the last one, help, is never left out."""
     pieces: list[Piece] = []
-    used = 0
-    for key, words in keys:
-        needed = cells(key) + cells(words) + 3
-        if used + needed > width:
+    free = width - (_cells(keys[-1]) if keys else 0)
+    for key in keys[:-1]:
+        if _cells(key) > free:
             break
-        used += needed
-        pieces += [(f" {key}", "strong"), (f" {words} ", "")]
-    return pieces
+        free -= _cells(key)
+        pieces += _pieces(key)
+    return pieces + [piece for key in keys[-1:] for piece in _pieces(key)]
+
+
+def _cells(key: tuple[str, str]) -> int:
+    return cells(key[0]) + cells(key[1]) + 3
+
+
+def _pieces(key: tuple[str, str]) -> list[Piece]:
+    return [(f" {key[0]}", "strong"), (f" {key[1]} ", "")]

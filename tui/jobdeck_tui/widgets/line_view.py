@@ -8,8 +8,8 @@ from textual.scroll_view import ScrollView
 from jobdeck_tui.widgets.table_styles import COMPONENTS, PREFIX
 
 
-class LineView(ScrollView):
-    """A scrolling view whose lines are made by ``render_line``."""
+class LineView(ScrollView, inherit_bindings=False):
+    """A scrolling view whose lines are made by ``render_line``; keys are its screen's affair."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     ALLOW_SELECT = False

@@ -38,7 +38,7 @@ class Preview(Vertical):
         if job is None:
             words.show([(" No job under the cursor.", "faint")])
             return
-        head = facts(job, now)
+        head = facts(job, now, self.size.width)
         why = ""
         if self.view is not None and self.view.job_id == job.job_id and self.view.detail is not None:
             why = self.view.detail.why_text

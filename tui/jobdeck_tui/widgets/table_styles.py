@@ -13,7 +13,22 @@ STATES = (
     "cancelled",
     "expired",
 )
-NAMES = (*STATES, "row", "header", "cursor", "marked", "soon", "over", "faint", "strong", "warn", "good", "bad", "notice", "reverse")
+NAMES = (
+    *STATES,
+    "row",
+    "header",
+    "cursor",
+    "marked",
+    "soon",
+    "over",
+    "faint",
+    "strong",
+    "warn",
+    "good",
+    "bad",
+    "notice",
+    "reverse",
+)
 COMPONENTS = {PREFIX + name for name in NAMES}
 
 MARKS = {

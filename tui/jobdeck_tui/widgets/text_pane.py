@@ -18,18 +18,20 @@ def wrapped(row: Row, width: int) -> list[list[Piece]]:
     """A row as one or more rows of at most ``width`` cells, broken at spaces where there are any."""
     if sum(cells(text) for text, _ in row) <= width or width < 2:
         return [list(row)]
+    whole = "".join(text for text, _ in row)
+    indent = min(len(whole) - len(whole.lstrip(" ")), width // 2)
     rows: list[list[Piece]] = [[]]
     free = width
     for text, look in row:
         rest = text
         while rest:
-            head, rest = _break(rest, free, fresh=free == width)
+            head, rest = _break(rest, free, fresh=free >= width - indent)
             if head:
                 rows[-1].append((head, look))
                 free -= cells(head)
             if rest:
-                rows.append([])
-                free = width
+                rows.append([(" " * indent, "")])
+                free = width - indent
     return rows
 
 

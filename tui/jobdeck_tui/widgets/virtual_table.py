@@ -32,11 +32,16 @@ class TableColumn(Protocol):
     """What the table needs to know of a column."""
 
     @property
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """What stands above it."""
+
     @property
-    def width(self) -> int: ...
+    def width(self) -> int:
+        """Its cells."""
+
     @property
-    def right(self) -> bool: ...
+    def right(self) -> bool:
+        """Whether it is set to the right."""
 
 
 Columns = Sequence[TableColumn]
