@@ -7,7 +7,7 @@ group, tells failures as facts, and never ends the program.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.dom import DOMNode
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Reach = Callable[[Callable[[str], None]], Awaitable[str]]
 """Finds or starts the server: is given a place for words on its progress, answers with the URL."""
-Work = Callable[[], Coroutine[None, None, None]]
+Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Link:
@@ -44,7 +44,7 @@ class Link:
 
     def start(self, node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:
         """Runs a coroutine function as a worker that ends with its node and cannot end the program."""
-        node.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
+        node.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)  # type: ignore[arg-type]
 
     # The feed
 

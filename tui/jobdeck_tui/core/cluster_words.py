@@ -89,11 +89,7 @@ def _beside(overview: Overview, picture: DaskPicture | None, now: float) -> list
         dask: Row = [(" Dask      ", "strong"), ("  its dashboard cannot be read now", "warn")]
     else:
         cells = "".join(f"{number(picture.tasks.get(name, 0)):>11}" for name in names)
-        dask = [
-            (" Dask       ", "strong"),
-            (cells, ""),
-            (f"   read {age(now - picture.read_at)} ago", "faint"),
-        ]
+        dask = [(" Dask      ", "strong"), (cells, "")]
     processing = counts.get("assigned", 0) + counts.get("running", 0)
     told = (counts.get("waiting", 0), counts.get("queued", 0), processing)
     records: Row = [

@@ -38,6 +38,16 @@ class JobList:
         self._matches = matches if self.filter_source else None
         return True
 
+    def preview_filter(self, source: str, now: float) -> str:
+        """What a filter would show, before it is entered; empty where it is not understood."""
+        try:
+            matches = JOBS.compile(source)
+        except FilterError as error:
+            self.filter_error = str(error)
+            return ""
+        self.filter_error = ""
+        return f"{sum(1 for job in self._jobs if matches(job, now))} of {len(self._jobs)} match, Enter shows them"
+
     def sort_next(self, step: int = 1) -> None:
         """Sorts by the next column."""
         self.sort_column = next_column(self.sort_column, step)

@@ -58,17 +58,19 @@ class EventsScreen(DeckScreen):
 
     @on(FilterLine.Changed)
     def _filter(self, event: FilterLine.Changed) -> None:
-        if self.deck.feed.filter_by(event.source, self.deck.now()):
+        line, feed = self.query_one(FilterLine), self.deck.feed
+        if not event.final:
+            line.advise(" Enter shows what matches", "")
+        elif feed.filter_by(event.source, self.deck.now()):
+            line.close()
             self.log_view.follow()
-            if event.final:
-                self.query_one(FilterLine).close()
-                self.log_view.focus()
+            self.log_view.focus()
         else:
-            self.query_one(FilterLine).refuse(self.deck.feed.filter_error)
+            line.advise("", feed.filter_error)
+        self.flush()
 
     @on(FilterLine.Left)
-    def _filter_left(self, event: FilterLine.Left) -> None:
-        self.deck.feed.filter_by(event.source, self.deck.now())
+    def _filter_left(self) -> None:
         self.log_view.focus()
 
     def action_filter(self) -> None:

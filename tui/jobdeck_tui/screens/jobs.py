@@ -217,19 +217,22 @@ class JobsScreen(ActingScreen):
 
     @on(FilterLine.Changed)
     def _filter(self, event: FilterLine.Changed) -> None:
-        line = self.query_one(FilterLine)
-        if not self.deck.job_list.filter_by(event.source):
-            line.refuse(self.deck.job_list.filter_error)
-        elif event.final:
+        line, shown = self.query_one(FilterLine), self.deck.job_list
+        if not event.final:
+            line.advise(shown.preview_filter(event.source, self.deck.now()), shown.filter_error)
+            self.flush()
+        elif shown.filter_by(event.source):
             line.close()
             self.table.focus()
-        self.flush(everything=True)
+            self.flush(everything=True)
+        else:
+            line.advise("", shown.filter_error)
+            self.flush()
 
     @on(FilterLine.Left)
-    def _filter_left(self, event: FilterLine.Left) -> None:
-        self.deck.job_list.filter_by(event.source)
+    def _filter_left(self) -> None:
         self.table.focus()
-        self.flush(everything=True)
+        self.flush()
 
     def action_filter(self) -> None:
         """Opens the filter."""

@@ -15,6 +15,7 @@ from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 HISTORY_MAX = 50
 SOURCE_MAX = 500
+HINT = 'state:failed queue:research left<60s try>1 !agent:demo "free text"   tab completes, esc leaves'
 
 
 class FilterInput(Input):
@@ -81,18 +82,14 @@ class FilterLine(Vertical):
             self.final = final
 
     class Left(Message):
-        """The operator left the line; ``source`` is what held before it was opened."""
-
-        def __init__(self, source: str) -> None:
-            super().__init__()
-            self.source = source
+        """The operator left the line; what held before still holds."""
 
     def __init__(self, complete: Callable[[str], list[str]], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._complete = complete
-        self._before = ""
         self._open = False
         self._error = ""
+        self._advice = ""
 
     def compose(self) -> ComposeResult:
         """What holds, and the place to type."""
@@ -106,7 +103,7 @@ class FilterLine(Vertical):
 
     def open(self, source: str) -> None:
         """Lets the operator type, beginning with what holds."""
-        self._before, self._open, self._error = source, True, ""
+        self._open, self._error, self._advice = True, "", ""
         self.display = True
         typed = self.query_one(FilterInput)
         typed.display = True
@@ -115,12 +112,12 @@ class FilterLine(Vertical):
 
     def close(self) -> None:
         """Ends typing."""
-        self._open, self._error = False, ""
+        self._open, self._error, self._advice = False, "", ""
         self.query_one(FilterInput).display = False
 
-    def refuse(self, error: str) -> None:
-        """Says what is wrong with what was typed."""
-        self._error = error
+    def advise(self, advice: str, error: str) -> None:
+        """Says what the typed filter would do, or what is wrong with it."""
+        self._advice, self._error = advice, error
 
     def refresh_line(self, source: str, matching: int, total: int, also: Iterable[Piece] = ()) -> None:
         """Draws what holds."""
@@ -133,14 +130,15 @@ class FilterLine(Vertical):
             ]
         if self._error:
             pieces = [(f" {self._error}", "bad")]
-        self.query_one("#holds", TextLine).show(pieces or [(" type a filter, Enter keeps it", "faint")])
+        elif self._open:
+            pieces = [(f" {self._advice or HINT}", "faint")]
+        self.query_one("#holds", TextLine).show(pieces)
         self.display = self._open or bool(pieces)
 
     @on(Input.Changed)
     def _typing(self, event: Input.Changed) -> None:
         event.stop()
         if self._open:
-            self._error = ""
             self.post_message(self.Changed(one_line(event.value, SOURCE_MAX), final=False))
 
     @on(Input.Submitted)
@@ -154,7 +152,7 @@ class FilterLine(Vertical):
     def _leave(self, event: FilterInput.Left) -> None:
         event.stop()
         self.close()
-        self.post_message(self.Left(self._before))
+        self.post_message(self.Left())
 
 
 def _common_start(words: list[str]) -> str:
