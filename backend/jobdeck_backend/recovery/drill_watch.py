@@ -100,6 +100,8 @@ class Watch:
                     self._drill.add(Step(one.step, text, one.expected_s), now())
                     self.open.remove(one)
                     seen = True
+                elif one.step == "noticed":
+                    break  # what follows is read against a cluster that does not know of its loss yet
         return seen
 
     def judge(self) -> None:
@@ -142,11 +144,15 @@ class Watch:
         ended = {(one.job_id, one.attempt) for one in self._hit} - {
             (one.job_id, one.attempt) for one in jobs.live_attempts(tx)
         }
+        if not self._hit:
+            return "no job ran there"
         if len(ended) < len(self._hit):
             return None
         return f"{len(self._hit)} of {len(self._hit)} interrupted jobs taken back, none lost"
 
     def _running_again(self, tx: Connection) -> str | None:
+        if not self._hit:
+            return "no job has to come back"
         live = jobs.live_attempts(tx)
         number = {one.job_id: one.attempt for one in live}
         views = _views(tx, self._cluster, [one.job_id for one in self._hit])
