@@ -51,17 +51,19 @@ class Dispatcher(Loop):
     def hear(self, new: Iterable[StoredEvent]) -> None:
         """A change of status is a hint: something waits, or a slot is free.
 
-        A job that ended before any worker started it is dropped from Dask. One that runs keeps its key until its
-        thread is done: without it Dask would take the slot for free.
+        A job that runs keeps its key until its thread is done, also when it was cancelled: without the key Dask
+        would take the slot for free.
         """
         changed = False
         for event in new:
             if event.status is None:
                 continue
             changed = True
+            started = event.job_id in self._started
             if event.status == Status.RUNNING:
                 self._started.add(event.job_id)
-            elif event.status == Status.SUBMITTED or event.job_id not in self._started:
+            elif started == (event.status == Status.SUBMITTED):
+                # It ended before it was started, or was taken from its worker.
                 self._forget(event.job_id)
         if changed:
             self.wake()
