@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import httpx
 from jobdeck_backend.jobs.records import Attempt, Job, StageRun
 from jobdeck_backend.recovery import fsck
-from jobdeck_backend.store import jobs
+from jobdeck_backend.store import jobs, leases
 from jobdeck_backend.store.engine import Database
 
 T = TypeVar("T")
@@ -224,34 +224,61 @@ class RunningBackend:
     # Its processes.
 
     def processes(self) -> dict[int, str]:
-        """``pid → role`` of all that belongs to this state directory and is not a zombie."""
-        found = {}
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and (role := self._role(entry)):
-                found[int(entry.name)] = role
-        return found
+        """``pid → role`` of all that belongs to this state directory and is not a zombie, oldest first.
 
-    def _role(self, entry: Path) -> str | None:
+        Roles are ``backend``, ``fork server``, ``scheduler`` (the fork server's oldest child: an epoch's
+        processes end together) and ``worker``.
+        """
+        found = sorted(
+            (process for entry in Path("/proc").iterdir() if (process := self._look_at(entry))),
+            key=lambda process: process[1],
+        )
+        roles = {pid: role for pid, _started, role in found}
+        children = [pid for pid, role in roles.items() if role == "worker"]
+        return roles | dict.fromkeys(children[:1], "scheduler")
+
+    def _look_at(self, entry: Path) -> tuple[int, int, str] | None:
+        """``(pid, start time, role)`` of one entry of /proc, if it is ours and alive."""
         try:
-            environment = (entry / "environ").read_bytes().split(b"\0")
-            if f"JOBDECK_STATE_DIR={self.state_dir}".encode() not in environment:
+            if not entry.name.isdecimal():
                 return None
-            if (entry / "stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            if f"JOBDECK_STATE_DIR={self.state_dir}".encode() not in (entry / "environ").read_bytes().split(
+                b"\0"
+            ):
                 return None
+            state, parent, *rest = (entry / "stat").read_text().rpartition(")")[2].split()
             command = (entry / "cmdline").read_bytes()
         except OSError:
             return None
+        if state == "Z":
+            return None
         if b"jobdeck_backend.scheduling.forkserver" not in command:
-            return "backend"
-        parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-        return "fork server" if parent == self.pid else "child"
+            role = "backend"
+        else:
+            role = "worker" if self._is_fork(int(parent)) else "fork server"
+        return int(entry.name), int(rest[17]), role
+
+    @staticmethod
+    def _is_fork(parent: int) -> bool:
+        try:
+            return b"jobdeck_backend.scheduling.forkserver" in Path(f"/proc/{parent}/cmdline").read_bytes()
+        except OSError:
+            return True
 
     def pid_of(self, role: str) -> int:
-        """The process with that role: ``fork server``, ``scheduler``."""
-        if role == "scheduler":
-            # The fork server's first child of the epoch; the workers are known by their connections to it.
-            return self.cluster()["scheduler"]["pid"]
+        """The oldest process with that role."""
         return next(pid for pid, found in self.processes().items() if found == role)
+
+    def epoch(self) -> int:
+        """The scheduler's epoch on record."""
+        with self.database.read() as tx:
+            lease = leases.load(tx, "scheduler")
+        return 0 if lease is None else lease.epoch
+
+    def wait_for_epoch(self, epoch: int, timeout_s: float = 20.0) -> None:
+        """Wait until that epoch, or a later one, is up."""
+        wait_until(lambda: self.epoch() >= epoch, timeout_s, what=f"epoch {epoch}")
+        self.wait_for_dask(timeout_s)
 
     def cluster(self) -> dict[str, Any]:
         """Dask's own picture, with process ids."""
