@@ -40,6 +40,8 @@ class Dispatcher(Loop):
         self._futures: dict[str, Future[None]] = {}
         self._dependents: set[str] = set()
         self._started: set[str] = set()
+        # The log's position at each job's delivery: word of anything older comes late and means nothing.
+        self._delivered_at: dict[str, int] = {}
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
@@ -47,6 +49,7 @@ class Dispatcher(Loop):
         self._futures.clear()
         self._dependents.clear()
         self._started.clear()
+        self._delivered_at.clear()
 
     def hear(self, new: Iterable[StoredEvent]) -> None:
         """A change of status is a hint: something waits, or a slot is free.
@@ -59,6 +62,8 @@ class Dispatcher(Loop):
             if event.status is None:
                 continue
             changed = True
+            if event.job_id not in self._futures or event.position <= self._delivered_at[event.job_id]:
+                continue
             if event.status == Status.RUNNING:
                 self._started.add(event.job_id)
             elif event.status == Status.SUBMITTED or event.job_id not in self._started:
@@ -70,6 +75,7 @@ class Dispatcher(Loop):
         self._futures.pop(job_id, None)
         self._dependents.discard(job_id)
         self._started.discard(job_id)
+        self._delivered_at.pop(job_id, None)
 
     async def run_once(self) -> None:
         """Deliver what there is room for."""
@@ -84,7 +90,7 @@ class Dispatcher(Loop):
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
         epoch = self._cluster.epoch
-        chosen = await asyncio.wrap_future(
+        chosen, position = await asyncio.wrap_future(
             self._writer.submit(
                 delivery.deliver,
                 epoch=epoch,
@@ -95,6 +101,7 @@ class Dispatcher(Loop):
             )
         )
         if chosen and self._cluster.client is client:
+            self._delivered_at.update((one.job_id, position) for one in chosen)
             self._hand_over(client, chosen, epoch)
 
     def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int) -> None:
