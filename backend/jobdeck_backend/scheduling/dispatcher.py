@@ -25,6 +25,7 @@ from jobdeck_backend.store.writer import Writer
 log = structlog.get_logger(__name__)
 
 INTERVAL_S = 1.0
+PAUSE_S = 0.005
 
 Key = tuple[str, str, int]
 
@@ -33,7 +34,7 @@ class Dispatcher(Loop):
     """One pass: let go of finished futures, mark what goes next, hand it over."""
 
     def __init__(self, settings: Settings, writer: Writer, cluster: EmbeddedCluster) -> None:
-        super().__init__(INTERVAL_S)
+        super().__init__(INTERVAL_S, PAUSE_S)
         self._settings = settings
         self._writer = writer
         self._cluster = cluster
@@ -42,6 +43,7 @@ class Dispatcher(Loop):
         self._started: set[str] = set()
         # The log's position at each job's delivery: word of anything older comes late and means nothing.
         self._delivered_at: dict[str, int] = {}
+        self._short_of_room = False
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
@@ -52,7 +54,7 @@ class Dispatcher(Loop):
         self._delivered_at.clear()
 
     def hear(self, new: Iterable[StoredEvent]) -> None:
-        """A change of status is a hint: something waits, or a slot is free.
+        """A change of status is a hint: something waits or, if that matters, there is room again.
 
         A job that ended before any worker started it is dropped from Dask. One that runs keeps its key until its
         thread is done: without it Dask would take the slot for free.
@@ -61,7 +63,7 @@ class Dispatcher(Loop):
         for event in new:
             if event.status is None:
                 continue
-            changed = True
+            changed = changed or event.status == Status.SUBMITTED or self._short_of_room
             if event.job_id not in self._futures or event.position <= self._delivered_at[event.job_id]:
                 continue
             if event.status == Status.RUNNING:
@@ -100,6 +102,7 @@ class Dispatcher(Loop):
                 now=now(),
             )
         )
+        self._short_of_room = len(chosen) >= room
         if chosen and self._cluster.client is client:
             self._delivered_at.update((one.job_id, position) for one in chosen)
             self._hand_over(client, chosen, epoch)
