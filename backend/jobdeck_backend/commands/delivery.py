@@ -13,11 +13,12 @@ DEPENDENTS_MAX = 100
 def deliver(
     tx: Connection, *, epoch: int, room: int, pending: Collection[str], urgent_room: int, now: float
 ) -> tuple[list[Delivery], int]:
-    """Mark and return the jobs to hand over: the most urgent first, at most ``room``.
+    """Mark and return the jobs to hand over, the most urgent first, at most ``room``; and the log's last
+    position: what happened up to there is older than the delivery.
 
     With no room left, up to ``urgent_room`` jobs go that are more urgent than something already delivered.
     Dependents go beside the window once all they wait for is finished or in ``pending`` (jobs whose keys Dask
-    holds). The second value is the log's last position at this moment.
+    holds).
     """
     chosen = dispatch.next_independent(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
     going = set(pending) | {delivery.job_id for delivery in chosen}

@@ -26,6 +26,7 @@ from jobdeck_backend.store.writer import Writer
 log = structlog.get_logger(__name__)
 
 INTERVAL_S = 1.0
+PAUSE_S = 0.005
 
 Key = tuple[str, str, int]
 
@@ -44,11 +45,12 @@ class Dispatcher(Loop):
     """One pass: let go of finished futures, mark what goes next, hand it over."""
 
     def __init__(self, settings: Settings, writer: Writer, cluster: EmbeddedCluster) -> None:
-        super().__init__(INTERVAL_S)
+        super().__init__(INTERVAL_S, PAUSE_S)
         self._settings = settings
         self._writer = writer
         self._cluster = cluster
         self._handed: dict[str, Handed] = {}
+        self._short_of_room = False
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
@@ -56,7 +58,7 @@ class Dispatcher(Loop):
         self._handed.clear()
 
     def hear(self, new: Iterable[StoredEvent]) -> None:
-        """A change of status is a hint: something waits, or a slot is free.
+        """A change of status is a hint: something waits or, if that matters, there is room again.
 
         A job that ended before any worker started it is dropped from Dask. One that runs keeps its key until its
         thread is done: without it Dask would take the slot for free.
@@ -65,7 +67,7 @@ class Dispatcher(Loop):
         for event in new:
             if event.status is None:
                 continue
-            changed = True
+            changed = changed or event.status == Status.SUBMITTED or self._short_of_room
             handed = self._handed.get(event.job_id)
             if handed is None or event.position <= handed.position:
                 continue
@@ -98,6 +100,7 @@ class Dispatcher(Loop):
                 now=now(),
             )
         )
+        self._short_of_room = len(chosen) >= room
         if chosen and self._cluster.client is client:
             self._hand_over(client, chosen, epoch, position)
 

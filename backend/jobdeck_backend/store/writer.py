@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from jobdeck_backend.errors import Unavailable
-from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.engine import Database, quick_statement
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,14 +85,15 @@ class Writer:
     ) -> list[tuple[Future[Any], Any, BaseException | None]]:
         settled: list[tuple[Future[Any], Any, BaseException | None]] = []
         with self._database.write() as connection:
+            savepoint = quick_statement(connection)
             for command, future in group:
-                connection.exec_driver_sql("SAVEPOINT command")
+                savepoint("SAVEPOINT command")
                 try:
                     settled.append((future, command(connection), None))
                 except OperationalError:
                     raise  # the database itself: the whole group failed
                 except Exception as error:
-                    connection.exec_driver_sql("ROLLBACK TO command")
+                    savepoint("ROLLBACK TO command")
                     settled.append((future, None, error))
-                connection.exec_driver_sql("RELEASE command")
+                savepoint("RELEASE command")
         return settled
