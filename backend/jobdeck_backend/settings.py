@@ -50,6 +50,8 @@ class Settings(BaseSettings):
     """``offline`` (the scripted model) or a LangChain ``init_chat_model`` string such as ``openai:gpt-5``."""
     offline_tokens_per_second: float = Field(default=60.0, gt=0)
     model_attempts_max: int = Field(default=4, ge=1)
+    model_retry_s: float = Field(default=0.5, ge=0)
+    """The first pause before a failed model call is tried again; each later one is longer."""
 
     @property
     def database_path(self) -> Path:

@@ -17,8 +17,8 @@ from jobdeck_backend.settings import Settings
 class Recorder(Protocol):
     """Where an execution's events go. Safe to call from any thread of the execution.
 
-    Every method may raise ``JobStopped``: the attempt no longer owns its job (cancelled, expired, revoked) and
-    must end.
+    Every method may raise ``JobStopped``: the attempt no longer owns its job (cancelled, expired, revoked)
+    and must end.
     """
 
     def record(
@@ -33,7 +33,7 @@ class Recorder(Protocol):
         """Append one event of the jobs API (``llm.chunk``, ``tool.end``, ``artifact.update``, …)."""
 
     def stage_started(self, node: str, step: int) -> None:
-        """A graph node is about to run: raises ``JobStopped`` if the job's time is over or it was cancelled."""
+        """A graph node is about to run. Raises ``JobStopped`` when the job is cancelled or out of time."""
 
     def stage_completed(self, node: str, step: int, output_hash: str) -> None:
         """A graph node ended; becomes evidence in the transaction that saves its checkpoint."""

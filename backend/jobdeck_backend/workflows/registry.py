@@ -1,13 +1,15 @@
 """Which workflows there are, told without importing a graph.
 
-The server lists and checks workflows by these records; only a worker calls ``load``, which imports the graph's
-module (and with it LangGraph).
+The server lists and checks workflows by these records; only a worker calls ``load``, which imports the
+graph's module (and with it LangGraph).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, cast
+
+from jobdeck_backend.workflows.probe_input import check_probe, count_probe_stages
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,24 @@ class Workflow:
     def stages_total(self, request: str) -> int:
         """How many stages this input runs."""
         return self.count_stages(request) if self.count_stages else len(self.stages)
+
+
+WORKFLOWS: tuple[Workflow, ...] = (
+    Workflow(
+        name="probe",
+        description="Does exactly what its input says: for drills, tests and measurements.",
+        module="jobdeck_backend.workflows.graphs.probe",
+        stages=(),
+        public=False,
+        check_input=check_probe,
+        count_stages=count_probe_stages,
+        input_schema={"type": "string", "contentMediaType": "application/json"},
+        output_schema={},
+    ),
+)
+_BY_NAME = {workflow.name: workflow for workflow in WORKFLOWS}
+
+
+def find(name: str) -> Workflow | None:
+    """The workflow of that name, public or not."""
+    return _BY_NAME.get(name)

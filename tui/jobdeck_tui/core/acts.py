@@ -96,9 +96,12 @@ class Acts:
             )
         )
 
-    def confirmed(self, act: Act, jobs: Iterable[Job], now: float) -> list[Tracked]:
+    def confirmed(
+        self, act: Act, jobs: Iterable[Job], now: float, *, extend_seconds: float | None = None
+    ) -> list[Tracked]:
         """Take acts a dialogue has already confirmed: they are due at once."""
-        return [self._keep(replace(self.request(act, job, now), due_at=now)) for job in jobs]
+        asked = [self.request(act, job, now, extend_seconds=extend_seconds) for job in jobs]
+        return [self._keep(replace(tracked, due_at=now)) for tracked in asked]
 
     def undo(self) -> Tracked | None:
         """Take back the newest act whose grace still runs."""

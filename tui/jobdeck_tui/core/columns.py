@@ -27,11 +27,11 @@ class Column:
 COLUMNS = (
     Column("id", "ID", 8),
     Column("state", "STATE", 12),
-    Column("queue", "QUEUE", 9, 48, to_width=119),
+    Column("queue", "QUEUE", 9, 100, to_width=119),
     Column("queue", "QUEUE", 15, 120),
     Column("left", "LEFT", 7, right=True),
     Column("slack", "SLACK", 7, 130, right=True),
-    Column("agent", "AGENT", 15, 72),
+    Column("agent", "AGENT", 15, 60),
     Column("try", "TRY", 3, 76, right=True),
     Column("worker", "WORKER", 8, 100),
     Column("age", "AGE", 5, 110, right=True),

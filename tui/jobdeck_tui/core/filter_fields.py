@@ -38,7 +38,7 @@ def _event_text(event: Event) -> str:
     return f"{event.job_id}\n{event.type}\n{event.name or ''}\n{event.payload}".lower()
 
 
-JOBS = Language[Job](
+JOBS: Language[Job] = Language(
     fields={
         "state": Words(lambda job, _now: display_state(job), STATE_ALIASES),
         "status": Words(lambda job, _now: job.status),
@@ -58,7 +58,7 @@ JOBS = Language[Job](
     text=_job_text,
 )
 
-EVENTS = Language[Event](
+EVENTS: Language[Event] = Language(
     fields={
         "type": Words(lambda event, _now: event.type, prefix=True),
         "name": Words(lambda event, _now: event.name),

@@ -1,0 +1,88 @@
+"""What the dispatcher reads and marks: the backlog in order, and which jobs Dask holds."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, exists, func, select, update
+
+from jobdeck_backend.jobs.records import Delivery, Status
+from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, queues
+
+_UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
+
+_LIVE_ATTEMPT = exists().where(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
+_PAUSED = exists().where(
+    admissions.c.job_id == jobs.c.job_id,
+    queues.c.name == admissions.c.queue,
+    queues.c.paused_at.is_not(None),
+)
+_BACKLOG = (
+    (jobs.c.status == Status.SUBMITTED)
+    & jobs.c.delivered_epoch.is_(None)
+    & jobs.c.held_reason.is_(None)
+    & ~_LIVE_ATTEMPT
+    & ~_PAUSED
+)
+_NEXT = (
+    select(jobs.c.job_id, jobs.c.fence, jobs.c.dispatch_deadline, jobs.c.priority)
+    .where(_BACKLOG, jobs.c.dependent == bindparam("dependent"))
+    .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
+    .limit(bindparam("limit"))
+)
+_OPEN_PREDECESSORS = (
+    select(dependencies.c.predecessor_id)
+    .join(jobs, jobs.c.job_id == dependencies.c.predecessor_id)
+    .where(dependencies.c.job_id == bindparam("id"), jobs.c.status.in_(_UNFINISHED))
+)
+
+
+def next_independent(tx: Connection, limit: int) -> list[Delivery]:
+    """The most urgent backlog jobs that never waited for others."""
+    rows = tx.execute(_NEXT, {"dependent": False, "limit": limit})
+    return [Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, ()) for row in rows]
+
+
+def next_dependent(tx: Connection, limit: int) -> list[Delivery]:
+    """The most urgent backlog jobs that were submitted with ``after``, with those they still wait for."""
+    found = []
+    for row in tx.execute(_NEXT, {"dependent": True, "limit": limit}).all():
+        waits_for = tuple(tx.execute(_OPEN_PREDECESSORS, {"id": row.job_id}).scalars())
+        found.append(Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, waits_for))
+    return found
+
+
+def mark_delivered(tx: Connection, job_ids: Sequence[str], epoch: int, now: float) -> None:
+    """Put on record that these jobs are handed to the Dask of this epoch."""
+    statement = update(jobs).where(jobs.c.job_id.in_(job_ids))
+    tx.execute(statement.values(delivered_epoch=epoch, delivered_at=now))
+
+
+def take_back(tx: Connection, job_ids: Sequence[str]) -> None:
+    """Return delivered jobs that nobody started to the backlog."""
+    statement = update(jobs).where(jobs.c.job_id.in_(job_ids), jobs.c.status == Status.SUBMITTED)
+    tx.execute(statement.values(delivered_epoch=None, delivered_at=None))
+
+
+def take_back_other_epochs(tx: Connection, epoch: int) -> int:
+    """Return to the backlog what was handed to another Dask than this epoch's; answers how many."""
+    statement = update(jobs).where(
+        jobs.c.status == Status.SUBMITTED,
+        jobs.c.delivered_epoch.is_not(None),
+        jobs.c.delivered_epoch != epoch,
+    )
+    return tx.execute(statement.values(delivered_epoch=None, delivered_at=None)).rowcount
+
+
+def delivered(tx: Connection) -> dict[str, tuple[int, float]]:
+    """``job_id → (fence, delivered_at)`` of every job that Dask should hold and nobody has started."""
+    statement = select(jobs.c.job_id, jobs.c.fence, jobs.c.delivered_at).where(
+        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_not(None)
+    )
+    return {row[0]: (row[1], row[2]) for row in tx.execute(statement)}
+
+
+def least_urgent_delivered(tx: Connection) -> float:
+    """The latest dispatch deadline among delivered, unstarted jobs; 0 when there are none."""
+    statement = select(func.max(jobs.c.dispatch_deadline)).where(
+        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_not(None)
+    )
+    return float(tx.execute(statement).scalar_one() or 0.0)

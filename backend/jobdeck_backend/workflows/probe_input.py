@@ -1,0 +1,117 @@
+"""What the probe is asked to do, read and checked without importing a graph."""
+
+import json
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+STAGES_MAX = 64
+SECONDS_MAX = 3_600.0
+COUNT_MAX = 100_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_LATER = {"effect": "effects are not in the ledger yet", "artifact_bytes": "artifacts cannot be stored yet"}
+
+
+@dataclass(frozen=True)
+class ProbeStage:
+    """One stage: how long it takes and what it does meanwhile."""
+
+    name: str
+    seconds: float = 0.0
+    events: int = 0
+    """``job.update`` logs, spread over the seconds."""
+    tokens: int = 0
+    """Words the scripted model says, after the events."""
+    fail: bool = False
+    block_loop: bool = False
+    """Sleep on the event loop's own thread: what a badly written async node does."""
+    ignore_cancel: bool = False
+    """A sync node that goes on to its end whatever is asked of it."""
+    sync: bool = False
+    """A sync node that sleeps, looking at ``cancelled`` now and then."""
+
+
+@dataclass(frozen=True)
+class ProbeInput:
+    """The whole run: stages in order, and the output it ends with."""
+
+    stages: tuple[ProbeStage, ...] = ()
+    output: Any = None
+
+
+def parse_probe(request: str) -> ProbeInput:
+    """Read a probe's input. Raises ``ValueError`` with a sentence for the caller."""
+    try:
+        value = json.loads(request)
+    except (ValueError, RecursionError):
+        raise ValueError(
+            'the probe\'s input must be a JSON object, such as {} or {"stages":[{"name":"one","seconds":1}]}'
+        ) from None
+    if not isinstance(value, dict):
+        raise ValueError("the probe's input must be a JSON object")
+    _known(value, ("stages", "output"), "the probe's input")
+    stages = value.get("stages") or []
+    if not isinstance(stages, list) or len(stages) > STAGES_MAX:
+        raise ValueError(f"stages must be a list of at most {STAGES_MAX}")
+    parsed = tuple(_stage(stage) for stage in stages)
+    if len({stage.name for stage in parsed}) < len(parsed):
+        raise ValueError("each stage needs a name of its own")
+    return ProbeInput(parsed, value.get("output"))
+
+
+def check_probe(request: str) -> None:
+    """Raise ``ValueError`` when the probe could not run this input."""
+    parse_probe(request)
+
+
+def count_probe_stages(request: str) -> int:
+    """How many stages this input runs."""
+    return len(parse_probe(request).stages)
+
+
+def _stage(value: Any) -> ProbeStage:
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        raise ValueError("each stage must be an object with a name")
+    name = value["name"]
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"a stage's name is 1 to 64 letters, digits, - or _: {name[:80]!r} is not")
+    where = f"stage {name!r}"
+    for field, why in _LATER.items():
+        if value.get(field):
+            raise ValueError(f"{where}: {field} is refused, {why}")
+    _known(value, (*(field.name for field in fields(ProbeStage)), *_LATER), where)
+    flags = {key: _flag(value, key, where) for key in ("fail", "block_loop", "ignore_cancel", "sync")}
+    return ProbeStage(
+        name=name,
+        seconds=_number(value, "seconds", where, SECONDS_MAX),
+        events=_count(value, "events", where),
+        tokens=_count(value, "tokens", where),
+        **flags,
+    )
+
+
+def _known(value: dict[str, Any], names: tuple[str, ...], where: str) -> None:
+    unknown = sorted(set(value) - set(names))
+    if unknown:
+        raise ValueError(f"{where} does not know {unknown[0][:80]!r}; it knows {', '.join(names)}")
+
+
+def _number(value: dict[str, Any], key: str, where: str, largest: float) -> float:
+    number = value.get(key, 0)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= largest:
+        raise ValueError(f"{where}: {key} must be a number from 0 to {largest:g}")
+    return float(number)
+
+
+def _count(value: dict[str, Any], key: str, where: str) -> int:
+    number = _number(value, key, where, COUNT_MAX)
+    if number != int(number):
+        raise ValueError(f"{where}: {key} must be a whole number")
+    return int(number)
+
+
+def _flag(value: dict[str, Any], key: str, where: str) -> bool:
+    flag = value.get(key, False)
+    if not isinstance(flag, bool):
+        raise ValueError(f"{where}: {key} must be true or false")
+    return flag
