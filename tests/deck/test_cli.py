@@ -3,6 +3,8 @@
 import json
 import os
 import pty
+import signal
+import socket
 import subprocess
 import sys
 
@@ -126,6 +128,40 @@ def test_an_act_on_a_version_that_has_passed_is_refused(jobdeck):
     jobdeck("submit", "probe", LONG, "--job-id", "versioned")
     assert "version" in jobdeck("expire", "versioned", "--version", "999", code=4)[1]
     jobdeck("expire", "versioned")
+
+
+def test_ctrl_c_ends_a_command_with_130_and_the_job_goes_on(jobdeck, state_dir):
+    jobdeck("submit", "probe", LONG, "--job-id", "interrupted")
+    watching = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "watch", "interrupted"],
+        env=environment(JOBDECK_STATE_DIR=str(state_dir)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert "accepted" in watching.stdout.readline()
+    watching.send_signal(signal.SIGINT)
+    _, told = watching.communicate(timeout=20)
+    assert (watching.returncode, told.strip()) == (130, "")
+    jobdeck("expire", "interrupted")
+
+
+@pytest.mark.parametrize("code", [11, 12, 13])
+def test_a_start_that_fails_passes_its_exit_code_through(jobdeck, tmp_path, code):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1] if code == 11 else 0
+        directory = tmp_path / "state"
+        if code == 12:
+            (tmp_path / "file").write_text("")
+            directory = tmp_path / "file" / "state"
+        elif code == 13:
+            directory.mkdir()
+            (directory / "jobdeck.db").write_bytes(b"no database at all " * 500)
+        out, told = jobdeck("serve", "--state-dir", str(directory), "--port", str(port), code=code)
+    assert out == ""
+    assert len(told.splitlines()) == 1
 
 
 def test_a_taken_state_directory_is_refused_naming_the_first(jobdeck, state_dir):
