@@ -205,8 +205,8 @@ class DeckApp(App[int], inherit_bindings=False):
 def run(server: str | None, state_dir: Path | None) -> int:
     """Runs the deck until it is left and gives the exit code.
 
-    ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's state
-    directory), or starts one that ends with the deck.
+    ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's
+    state directory), or starts one that ends with the deck.
     """
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")

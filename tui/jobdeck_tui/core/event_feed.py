@@ -30,7 +30,7 @@ class EventFeed:
             self.lines.add(event)
 
     def filter_by(self, source: str, now: float) -> bool:
-        """Shows only what matches; on a mistake the old filter stays and ``filter_error`` says what is wrong."""
+        """Shows only what matches; on a mistake the old filter stays, ``filter_error`` says what is wrong."""
         try:
             matches = EVENTS.compile(source)
         except FilterError as error:

@@ -46,7 +46,8 @@ class JobList:
             self.filter_error = str(error)
             return ""
         self.filter_error = ""
-        return f"{sum(1 for job in self._jobs if matches(job, now))} of {len(self._jobs)} match, Enter shows them"
+        matching = sum(1 for job in self._jobs if matches(job, now))
+        return f"{matching} of {len(self._jobs)} match, Enter shows them"
 
     def sort_next(self, step: int = 1) -> None:
         """Sorts by the next column."""

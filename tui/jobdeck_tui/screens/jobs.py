@@ -65,7 +65,7 @@ class JobsScreen(ActingScreen):
         yield TextLine(id="strip")
         yield TextLine(id="differences")
         with Container(id="list-and-preview"):
-            yield VirtualTable(self._columns_for, self._cells, id="jobs")
+            yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
             yield Preview(id="preview")
         yield FilterLine(JOBS.complete, id="filter")
 
@@ -131,7 +131,7 @@ class JobsScreen(ActingScreen):
             self._ticked = now
             table.refresh_rows({row_id for row_id in table.visible_ids() if self._counts_down(row_id)})
         table.set_marked(deck.selection.marked)
-        self._flush_lines(now)
+        self._flush_lines()
         if self.has_class("-preview"):
             cursor = table.cursor_id
             self.query_one(Preview).flush(self.seen_job(cursor) if cursor else None, now)
@@ -140,7 +140,7 @@ class JobsScreen(ActingScreen):
         job = self.seen_job(row_id)
         return job is not None and not job.finished
 
-    def _flush_lines(self, now: float) -> None:
+    def _flush_lines(self) -> None:
         deck = self.deck
         counts = deck.overview.counts if deck.overview is not None else deck.jobs.counts
         self.query_one(Counts).refresh_counts(counts, counts.get("overdue", 0))
