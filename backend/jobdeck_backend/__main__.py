@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import sys
@@ -76,7 +77,7 @@ async def serve(
     if follow_stdin:
         threading.Thread(target=_end_with_stdin, args=(server,), daemon=True).start()
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started and not serving.done():
+    while not server.started and not serving.done():  # noqa: ASYNC110  uvicorn offers no event
         await asyncio.sleep(0.01)
     if server.started:
         host, port = listener.getsockname()[:2]
@@ -115,6 +116,8 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     settings = Settings()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    # The cluster tells of its losses itself; Dask's client would print a traceback for each.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         lock = InstanceLock(settings.state_dir)
         listener = bind(settings)

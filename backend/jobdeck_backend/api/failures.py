@@ -1,4 +1,4 @@
-"""Errors become responses here and nowhere else, by class; bodies over the bound are refused before they are read."""
+"""Errors become responses here and nowhere else, by class; too large a body is refused before it is read."""
 
 from typing import Any
 
@@ -48,13 +48,14 @@ def _respond_invalid(request: Request, error: Exception) -> Response:
 
 
 class BodyLimit:
-    """Refuses a body over the bound: at its first header where it is declared, else at the byte that is over."""
+    """Refuses a body over the bound: at once where its length is declared, else at the byte that is over."""
 
     def __init__(self, app: ASGIApp, bytes_max: int) -> None:
         self.app = app
         self.bytes_max = bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -72,38 +72,44 @@ def status_frame(admission: Admission, job: Job, *, reconnected: bool = False) -
 
 
 def is_settled(job: Job) -> bool:
-    """Terminal, and nothing more can come: a cancel was acknowledged or its worker's right to write is gone."""
+    """Terminal for good: a cancel, if there was one, was acknowledged or its worker lost the right to write."""
     if not job.status.terminal:
         return False
     acknowledged = job.cancel_acknowledged_at is not None or job.revoked_at is not None
     return job.cancel_requested_at is None or acknowledged
 
 
+@dataclass
+class Place:
+    """How far a stream has come: the sequence number of the last event sent."""
+
+    cursor: int
+
+
 async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
     """The frames of one job's stream after ``cursor``. The job must exist."""
     yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
-    reconnected = cursor > 0
+    place, reconnected, announced = Place(cursor), cursor > 0, False
     with streaming.tailer.subscribe(job_id) as subscription:
-        announced = False
         while True:
-            admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, cursor)
+            admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
             if page:
-                cursor = page[-1].seq
+                place.cursor = page[-1].seq
                 yield b"".join(map(stored, page))
             if len(page) == PAGE:
                 continue
             if not announced:
                 yield control("stream.mode", {"mode": "live"})
-                announced = True
-                if not is_settled(job):
-                    yield status_frame(admission, job, reconnected=reconnected)
             if is_settled(job):
                 yield status_frame(admission, job, reconnected=reconnected)
                 return
+            if not announced:
+                yield status_frame(admission, job, reconnected=reconnected)
+                announced = True
             if job.status.terminal:
                 await _arrival(subscription, SETTLE_LOOK_S)
             else:
-                async for chunk, cursor in _live(streaming, subscription, cursor):  # noqa: B020
+                async for chunk in _live(streaming, subscription, place):
                     yield chunk
             if streaming.stopping.is_set():
                 yield control("job.shutdown", {"message": "server is shutting down; reconnect to go on"})
@@ -124,11 +130,11 @@ def _read(database: Database, job_id: str, cursor: int) -> tuple[Admission, Job,
         return admission, job, events.read_after(tx, job_id, cursor, PAGE)
 
 
-async def _live(
-    streaming: Streaming, subscription: Subscription, cursor: int
-) -> AsyncIterator[tuple[bytes, int]]:
-    """New events as they are committed, each change of status after its event; ends when the log must be read
-    again: after a terminal status, when behind, or when the server stops."""
+async def _live(streaming: Streaming, subscription: Subscription, place: Place) -> AsyncIterator[bytes]:
+    """New events as they are committed, each change of status after its event.
+
+    Ends when the log must be read again: after a terminal status, when behind, or when the server stops.
+    """
     while True:
         await subscription.wait()
         if streaming.stopping.is_set():
@@ -137,18 +143,18 @@ async def _live(
         frames = []
         terminal = False
         for event in new:
-            if event.seq <= cursor:
+            if event.seq <= place.cursor:
                 continue  # the replay had it already
-            if event.seq != cursor + 1:
+            if event.seq != place.cursor + 1:
                 behind = True
                 break
-            cursor = event.seq
+            place.cursor = event.seq
             frames.append(stored(event))
             if event.status is not None:
                 terminal = Status(event.status).terminal
                 if not terminal:
                     frames.append(control("job.status", {"status": event.status}))
         if frames:
-            yield b"".join(frames), cursor
+            yield b"".join(frames)
         if terminal or behind:
             return

@@ -16,7 +16,7 @@ def deliver(
     """Mark and return the jobs to hand over: the most urgent first, at most ``room``.
 
     With no room left, up to ``urgent_room`` jobs go that are more urgent than something already delivered.
-    Dependents go beside the window as soon as all they wait for is in ``pending`` (jobs whose keys Dask holds).
+    Dependents go beside the window once all they wait for is in ``pending`` (jobs whose keys Dask holds).
     """
     chosen = dispatch.next_ready(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
     going = set(pending) | {delivery.job_id for delivery in chosen}

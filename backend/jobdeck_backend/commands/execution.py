@@ -1,4 +1,4 @@
-"""What a worker may do to the job it executes: claim, record, finish. Everything carries the claim's fence."""
+"""What a worker may do to the job it executes: claim, record, finish. All of it carries the claim's fence."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

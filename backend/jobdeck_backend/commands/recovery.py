@@ -1,4 +1,4 @@
-"""What the recovery owner may do. Each write checks its lease's epoch and the state the plan saw (R17, R18)."""
+"""What the recovery owner may do; each write checks its lease and the state the plan saw (R17, R18)."""
 
 from sqlalchemy import Connection
 
@@ -43,7 +43,7 @@ def requeue(
     reason: str,
     now: float,
 ) -> bool:
-    """Back to the backlog under a new fence: the old execution can write nothing more. The one claim restarts it."""
+    """Back to the backlog under a new fence: the old execution can write nothing more; a claim restarts it."""
     job = _unchanged(tx, lease, job_id, status, fence, now)
     if job is None:
         return False

@@ -17,7 +17,7 @@ from jobdeck_backend.store import events, jobs
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A checked request. ``deadline`` is absolute, ``deadline_seconds`` counts from acceptance; at most one."""
+    """A checked request with at most one of ``deadline`` (absolute) and ``deadline_seconds`` (from acceptance)."""
 
     agent_type: str
     input: str

@@ -5,6 +5,7 @@ on running what nobody knows of), and a new epoch starts from nothing: what must
 """
 
 import asyncio
+import shutil
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -105,6 +106,7 @@ class EmbeddedCluster:
             except (OSError, TimeoutError) as error:
                 log.warning("the cluster did not come up; trying again", epoch=self.epoch, error=str(error))
                 await self._tear_down()
+                await self._close_client()
                 await asyncio.sleep(RETRY_S)
                 continue
             self._become("up")
@@ -114,8 +116,11 @@ class EmbeddedCluster:
             log.warning("scheduler lost", epoch=self.epoch, reason=reason)
             await self._tear_down()
             await self._listener.scheduler_lost(self.epoch, reason)
+            await self._close_client()
 
     async def _bring_up(self) -> None:
+        # What workers of former epochs left there, having been killed.
+        await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self._forks.running:
             self._forks = ForkServer(self.log_path("forkserver"))
@@ -205,7 +210,6 @@ class EmbeddedCluster:
         for process in processes:
             await process.exited.wait()
         self.address = self.dashboard_url = self.snapshot = None
-        await self._close_client()
 
     async def _close_client(self) -> None:
         client, self.client = self.client, None

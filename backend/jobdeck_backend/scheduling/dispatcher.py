@@ -39,7 +39,7 @@ class Dispatcher(Loop):
         self._settings = settings
         self._writer = writer
         self._cluster = cluster
-        self._futures: dict[str, Future] = {}
+        self._futures: dict[str, Future[None]] = {}
         self._dependents: set[str] = set()
         self._started: set[str] = set()
         self._deliveries = count(1)
@@ -130,7 +130,7 @@ def _dask_priority(one: Delivery) -> float:
     return -math.floor(deadline) + one.priority / 2001
 
 
-def _submit(client: Client, tasks: dict[Key, Task], priority: float) -> dict[Key, Future]:
+def _submit(client: Client, tasks: dict[Key, Task], priority: float) -> dict[Key, Future[None]]:
     """``client.get`` without waiting, with a priority and with tasks that are truly queued.
 
     ``_data_producer`` makes the scheduler hold ready tasks back for a free slot, whatever their number; no

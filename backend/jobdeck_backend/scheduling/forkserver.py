@@ -3,9 +3,10 @@
 A scheduler or worker forked from here is up in a tenth of a second and shares the imported code's memory with
 its siblings; a fresh interpreter would spend most of a second of CPU on imports alone, at every recovery.
 
-It reads requests (one JSON object a line) from its standard input and tells on its standard output what becomes
-of the processes; children write their own ``ready`` line there. When its input ends, because the backend went
-away in whatever manner, it kills its children and ends; should it be killed itself, the kernel kills them.
+It reads requests (one JSON object a line) from its standard input and tells on its standard output what
+becomes of the processes; children write their own ``ready`` line there. When its input ends, because the
+backend went away in whatever manner, it kills its children and ends; should it be killed itself, the kernel
+kills them.
 """
 
 import ctypes
@@ -106,7 +107,7 @@ class _ForkServer:
 
 
 def _redirect(log: Path) -> None:
-    """Standard input from nowhere, standard error to the log; standard output stays the line to the backend."""
+    """Input from nowhere, errors to the log; standard output stays the line to the backend."""
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)

@@ -18,7 +18,7 @@ from jobdeck_backend.workflows.registry import WORKFLOWS
 
 # Each with its reason; facts measured on this version of distributed.
 DASK_CONFIG = {
-    "distributed.scheduler.worker-saturation": 1.0,  # a worker gets no more than it has threads: queued is queued
+    "distributed.scheduler.worker-saturation": 1.0,  # no more on a worker than it has threads: queued is queued
     "distributed.scheduler.work-stealing": False,  # nothing to steal then
     "distributed.scheduler.allowed-failures": 1_000_000,  # attempts are counted on the records, never by Dask
     "distributed.scheduler.worker-ttl": "15s",
@@ -41,17 +41,16 @@ def run_scheduler(request: dict[str, Any]) -> None:
 
 async def _scheduler(request: dict[str, Any]) -> None:
     _log_to_stderr()
-    scheduler = Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False)
-    SnapshotPlugin().start(scheduler)
+    scheduler: Any = Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False)
+    await SnapshotPlugin().start(scheduler)
     await scheduler
-    port = scheduler.services["dashboard"] if "dashboard" in scheduler.services else None
     tell(
         event="ready",
         name=request["name"],
         pid=os.getpid(),
         address=scheduler.address,
         id=scheduler.id,
-        dashboard_url=f"http://{HOST}:{getattr(port, 'port', port)}",
+        dashboard_url=f"http://{HOST}:{scheduler.http_server.port}",
     )
     await scheduler.finished()
 

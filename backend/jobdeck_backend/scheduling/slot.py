@@ -53,7 +53,7 @@ class Slot:
             return len(jobs.load_stages(self.connection, job_id))
 
     def wait_for_threads(self) -> None:
-        """Block until no thread of a sync node is left: until then the slot is taken, whatever the record says."""
+        """Block until no sync node's thread is left: so long the slot is taken, whatever the record says."""
         self._nodes.shutdown(wait=True)
         self._nodes = self._new_executor()
 

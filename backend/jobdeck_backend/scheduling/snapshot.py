@@ -46,12 +46,12 @@ class Snapshot:
         return sum(worker.threads for worker in self.workers)
 
 
-class SnapshotPlugin(SchedulerPlugin):  # type: ignore[misc]
+class SnapshotPlugin(SchedulerPlugin):
     """Adds the ``jobdeck_snapshot`` call to a scheduler. O(our keys + workers)."""
 
     name = "jobdeck-snapshot"
 
-    def start(self, scheduler: Any) -> None:
+    async def start(self, scheduler: Any) -> None:
         """Called by distributed when the plugin is registered."""
         scheduler.handlers[HANDLER] = lambda: _describe(scheduler)
 

@@ -77,7 +77,7 @@ class WorkerProcess:
         self.heart = Heart(settings, self.database)
 
     def run(self, job_id: str, fence: int, epoch: int, worker: str) -> None:
-        """Claim and execute one delivered job in this thread; leaves at once when there is nothing to claim."""
+        """Claim and execute one delivered job in this thread; leaves at once when nothing is to be claimed."""
         slot = Slot.current(self.settings, self.database)
         with slot.lock, slot.connection.begin():
             claim = execution.claim(

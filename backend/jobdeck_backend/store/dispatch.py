@@ -80,8 +80,9 @@ def delivered(tx: Connection) -> dict[str, tuple[int, float]]:
 
 
 def least_urgent_delivered(tx: Connection) -> float | None:
-    """The latest dispatch deadline among delivered, unstarted jobs; None when there is none with a deadline."""
+    """The latest dispatch deadline among delivered, unstarted jobs; None when none has a deadline."""
     statement = select(func.max(jobs.c.dispatch_deadline)).where(
         jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_not(None)
     )
-    return tx.execute(statement).scalar_one()
+    latest: float | None = tx.execute(statement).scalar_one()
+    return latest

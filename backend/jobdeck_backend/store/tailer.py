@@ -1,7 +1,7 @@
 """One tailer a process: notices commits, reads the log once, feeds every subscriber (R27–R29).
 
-A wake-up is a hint, the table is the truth: a subscriber that fell behind is told so and reads the log from its
-own cursor.
+A wake-up is a hint, the table is the truth: a subscriber that fell behind is told so and reads the log from
+its own cursor.
 """
 
 import asyncio

@@ -25,7 +25,7 @@ GROUP_MAX = 256
 class Writer:
     """The server's only writer. ``submit`` from any thread; await the future with ``asyncio.wrap_future``."""
 
-    def __init__(self, database: Database, *, on_commit: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, database: Database, *, on_commit: Callable[[], object] = lambda: None) -> None:
         """``on_commit`` is called on the writer's thread after each group that reached the disk."""
         self._database = database
         self._on_commit = on_commit
