@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from rich.console import Console
 from rich.segment import Segment, Segments
-from rich.traceback import Traceback
 from textual.color import Color
 from textual.filter import LineFilter
 
@@ -51,6 +50,8 @@ class ControlFilter(LineFilter):
 
 def crash_report(console: Console) -> Segments:
     """The exception being handled, with its lines of code and without any value of a variable."""
+    from rich.traceback import Traceback  # a hundredth of a second that only a crash needs to pay
+
     traceback = Traceback(show_locals=False, width=None, extra_lines=1, max_frames=12)
     return Segments(
         [

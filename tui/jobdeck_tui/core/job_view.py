@@ -116,11 +116,8 @@ def _stage(stage: Stage, *, kept: bool) -> Iterator[Row]:
     ]
     kept_words = "   kept, not run again by later attempts" if kept else ""
     yield [
-        (
-            (f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}", "faint"),
-            (f"  output {stage.output_hash[:HASH_SHOWN]}", "faint"),
-            "faint",
-        ),
+        (f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}", "faint"),
+        (f"  output {stage.output_hash[:HASH_SHOWN]}", "faint"),
         (kept_words, "good"),
     ]
 
