@@ -1,7 +1,7 @@
 """A backend of our own: started as a child, told from its ready line, ended with us.
 
-The child is in a session of its own, so that Ctrl-C in the terminal does not reach it, and follows its standard
-input: when this process ends in any way, even by SIGKILL, the pipe closes and the backend stops by itself.
+The child is in a session of its own, so that Ctrl-C in the terminal does not reach it, and follows its
+standard input: when this process ends in any way, even by SIGKILL, the pipe closes and the backend stops.
 """
 
 import contextlib
