@@ -8,7 +8,7 @@ from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import EVENTS
 
-EVENTS_KEPT_MAX = 5_000
+EVENTS_KEPT_MAX = 2_000
 
 
 class EventFeed:
@@ -17,7 +17,7 @@ class EventFeed:
     def __init__(self) -> None:
         self._events: deque[Event] = deque(maxlen=EVENTS_KEPT_MAX)
         self._matches: Callable[[Event, float], bool] | None = None
-        self.lines = EventLines()
+        self.lines = EventLines(EVENTS_KEPT_MAX, one_job=False)
         self.filter_source = ""
         self.filter_error = ""
         self.seen = 0
