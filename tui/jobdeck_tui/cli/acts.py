@@ -12,7 +12,7 @@ from jobdeck_tui.client.errors import ClientError, Denied, NotReachable, Refused
 from jobdeck_tui.core.columns import display_state
 from jobdeck_tui.text.format import state_word
 
-from .exits import OK, client_exit_code, say_error
+from .exits import OK, client_exit_code, say_error, sentence
 from .find import full_id
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
@@ -108,4 +108,4 @@ def _say_refusal(act: str, given: str, error: ClientError) -> None:
         if error.current is not None:
             current = error.current
             now += f" It is {state_word(display_state(current))} at version {current.version} now."
-    say_error(f"{act} {given}: {error.message}{now}")
+    say_error(f"{act} {given}: {sentence(error.message)}{now}")

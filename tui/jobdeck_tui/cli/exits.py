@@ -60,9 +60,15 @@ def exit_code(error: BaseException) -> int:
         say_error(error.format_message() + hint)
         return error.exit_code
     if isinstance(error, ClientError):
-        say_error(f"{error.message}{_advice(error)}")
+        say_error(sentence(error.message) + _advice(error))
         return client_exit_code(error)
     raise error
+
+
+def sentence(text: str) -> str:
+    """End a text that others wrote with a full stop, so that a sentence can follow."""
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def client_exit_code(error: ClientError) -> int:

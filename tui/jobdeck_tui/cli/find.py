@@ -1,6 +1,8 @@
 """A job by its id, or by the beginning of it that the deck shows."""
 
-from jobdeck_tui.client.api import Api, job_path
+from urllib.parse import quote
+
+from jobdeck_tui.client.api import JOBS, Api
 from jobdeck_tui.client.errors import Refused
 
 PREFIX_CHARACTERS_MIN = 6
@@ -14,7 +16,7 @@ async def full_id(api: Api, given: str) -> str:
         Refused: no job has such an id, or several have.
     """
     try:
-        await api.http.get(job_path(given))
+        await api.http.get(f"{JOBS}/job/{quote(given, safe='')}")
     except Refused as error:
         if error.status != 404 or len(given) < PREFIX_CHARACTERS_MIN:
             raise

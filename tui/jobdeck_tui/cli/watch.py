@@ -47,10 +47,10 @@ async def follow(url: str, given: str, *, after: int = 0, as_json: bool = False)
 async def _outcome(api: Api, job_id: str, status: str) -> tuple[str, str]:
     """Give the admission's outcome, which tells expired from cancelled; the status if the server is gone."""
     try:
-        row = (await api.job(job_id)).job
+        outcome, error = await api.outcome(job_id)
     except ClientError:
         return status, ""
-    return row.outcome or status, row.error or row.reason or ""
+    return outcome or status, error or ""
 
 
 class Printer:

@@ -112,6 +112,10 @@ class Api:
         """Ask for a job, with the fields of the jobs API's submit."""
         return _read(decode.submitted, await self.http.post(f"{JOBS}/submit", request))
 
+    async def outcome(self, job_id: str) -> tuple[str | None, str | None]:
+        """Read how a job ended, None while it has not, and its error."""
+        return _read(decode.outcome, await self.http.get(f"{JOBS}/job/{quote(job_id, safe='')}"))
+
     async def report(self, job_id: str) -> models.Report:
         """Read a job's report as far as it is there."""
         return _read(decode.report, await self.http.get(f"{JOBS}/job/{quote(job_id, safe='')}/report"))

@@ -311,6 +311,12 @@ def workflow(data: object) -> models.Workflow:
     )
 
 
+def outcome(data: object) -> tuple[str | None, str | None]:
+    """Read how a job ended, and its error."""
+    row = Fields(data)
+    return row.maybe_text("outcome"), row.maybe_text("error", NOTE_LIMIT)
+
+
 def report(data: object) -> models.Report:
     """Read a job's report."""
     row = Fields(data)
