@@ -208,12 +208,17 @@ def run(server: str | None, state_dir: Path | None) -> int:
     ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's
     state directory), or starts one that ends with the deck.
     """
+    return run_on(Reaching(server, state_dir))
+
+
+def run_on(reaching: Reaching) -> int:
+    """Runs the deck on what ``reaching`` finds or starts, and stops that afterwards."""
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")
         return NO_TERMINAL
-    reaching = Reaching(server, state_dir)
     app = DeckApp(reaching.reach)
     app.deck.server_words = reaching.words
+    app.deck.badge = reaching.badge
     try:
         app.run()
     finally:

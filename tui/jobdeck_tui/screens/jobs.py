@@ -16,6 +16,7 @@ from jobdeck_tui.core.columns import Column, cell, display_state, left_seconds, 
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import JobView, left_look
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.text.format import short_id
 from jobdeck_tui.widgets.counts import Counts
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.preview import Preview
@@ -102,7 +103,7 @@ class JobsScreen(ActingScreen):
 
     @staticmethod
     def _cell(job: Job, column: Column, now: float, acting: str) -> Cell:
-        text = cell(job, column.key, now)
+        text = short_id(job.job_id, column.width) if column.key == "id" else cell(job, column.key, now)
         if column.key == "state":
             state = display_state(job)
             return Cell(text, job.state if state == job.state else "warn")
