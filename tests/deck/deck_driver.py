@@ -140,15 +140,21 @@ def a_deck(jobs: Sequence[Job] | None = None, clock: Clock | None = None) -> Dec
     return deck
 
 
-async def _no_server(_say: Callable[[str], None]) -> str:
-    await asyncio.Event().wait()
-    return ""
+class NoServer:
+    """A server that is never reached."""
+
+    async def reach(self, say: Callable[[str], None]) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    def trouble(self) -> str | None:
+        return None
 
 
 @asynccontextmanager
 async def running(deck: Deck, columns: int = 80, rows: int = 24) -> AsyncIterator[Pilot[int]]:
     """The deck, drawn at a size, with no server to reach."""
-    app = DeckApp(_no_server, deck)
+    app = DeckApp(NoServer(), deck)
     async with app.run_test(size=(columns, rows), notifications=True) as pilot:
         await pilot.pause()
         app.front().flush(everything=True)

@@ -35,6 +35,10 @@ class Reaching:
             return self._server
         return await start(self._backend, say)
 
+    def trouble(self) -> str | None:
+        """What is known of why the server does not answer."""
+        return self._backend.ended() if self._backend is not None else None
+
     def stop(self) -> None:
         """Ends the backend if it was started here."""
         if self._backend is not None:

@@ -155,6 +155,8 @@ def record_rows(detail: JobDetail) -> list[Row]:
         ("predicted end", instant(job.predicted_finish)),
         ("started", instant(job.started_at)),
         ("finished", instant(job.finished_at)),
+        ("error", job.error or NONE),
+        ("reason", job.reason or NONE),
         ("after", ", ".join(job.after) or NONE),
         ("version", str(job.version)),
     )

@@ -33,6 +33,10 @@ class DemoReaching(Reaching):
             await submit(api, documents)
         return url
 
+    def trouble(self) -> str | None:
+        """How the demo's backend ended, if it did."""
+        return self._demo.ended()
+
 
 def show(backend: EmbeddedBackend) -> int:
     """Runs the deck on the demo; gives the exit code."""

@@ -45,8 +45,8 @@ class JobsScreen(ActingScreen):
         Binding("s", "sort(1)", "Sort by the next column", show=False),
         Binding("S", "reverse", "Reverse the order", show=False),
         Binding("p", "freeze", "Freeze the view, or let it go on", show=False),
-        Binding("t", "open_tab('stages')", "Open at the stages", show=False),
         Binding("y", "copy_id", "Copy the id", show=False),
+        Binding("Y", "copy_row", "Copy the row as JSON", show=False),
         Binding("j,down", "move(1)", "Down", show=False),
         Binding("k,up", "move(-1)", "Up", show=False),
         Binding("pagedown", "page(1)", "Page down", show=False),
@@ -191,6 +191,7 @@ class JobsScreen(ActingScreen):
 
     @on(VirtualTable.Moved)
     def _moved(self) -> None:
+        self.deck.fresh = True
         self._rest()
 
     def _rest(self) -> None:
@@ -214,7 +215,9 @@ class JobsScreen(ActingScreen):
 
     @on(VirtualTable.Opened)
     def _opened(self, event: VirtualTable.Opened) -> None:
-        self.program.open_job(event.row_id)
+        job = self.seen_job(event.row_id)
+        done = job is not None and job.state == "succeeded"
+        self.program.open_job(event.row_id, "report" if done else "events")
 
     @on(FilterLine.Changed)
     def _filter(self, event: FilterLine.Changed) -> None:
@@ -242,11 +245,6 @@ class JobsScreen(ActingScreen):
     def action_open(self) -> None:
         """Opens the job under the cursor."""
         self.table.open_cursor()
-
-    def action_open_tab(self, tab: str) -> None:
-        """Opens the job under the cursor at a tab."""
-        if self.table.cursor_id is not None:
-            self.program.open_job(self.table.cursor_id, tab)
 
     def action_mark(self) -> None:
         """Marks the row, or takes its mark away, and goes on to the next."""
@@ -301,6 +299,11 @@ class JobsScreen(ActingScreen):
         """Copies the id under the cursor."""
         if self.table.cursor_id is not None:
             self.program.copy_words(self.table.cursor_id, "id")
+
+    def action_copy_row(self) -> None:
+        """Copies the row under the cursor."""
+        if (cursor := self.table.cursor_id) is not None and (job := self.seen_job(cursor)) is not None:
+            self.program.copy_job(job)
 
     def action_move(self, rows: int) -> None:
         """Moves the cursor."""

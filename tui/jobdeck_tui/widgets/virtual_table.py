@@ -249,6 +249,9 @@ class VirtualTable(LineView, can_focus=True):
         segments = [Segment(" ☑ " if row_id in self._marked else "   ", base)]
         for column, cell in zip(self._columns, self._cells(row_id, self._columns), strict=True):
             style = base + self.look(cell.style) if cell.style and not under_cursor else base
-            segments.append(Segment(fit(cell.text, column.width, right=column.right), style))
-            segments.append(Segment(" ", base))
+            # The padding has the row's own style: underlines belong to the words only.
+            text = fit(cell.text, column.width, right=column.right)
+            words = text.strip(" ")
+            before, _, after = text.partition(words) if words else ("", "", text)
+            segments += [Segment(before, base), Segment(words, style), Segment(after + " ", base)]
         return Strip(segments).adjust_cell_length(width, base)
