@@ -12,7 +12,7 @@ from .http import Http
 
 OPS = "/v1/ops"
 JOBS = "/v1/jobs/async"
-PAGE_ROWS = 1000
+PAGE_ROWS = 500
 
 Answer = TypeVar("Answer")
 

@@ -78,6 +78,12 @@ class EmbeddedBackend:
                 return found
             raise
 
+    def ended(self) -> str | None:
+        """Say how a backend that was started here ended by itself; None while it runs."""
+        if self._process is None or self._stopping.is_set() or self._process.poll() is None:
+            return None
+        return f"The backend ended with exit code {self._process.returncode}: {last_line(self.log_path)}"
+
     def stop(self) -> None:
         """End the backend if it was started here; returns when its process is gone."""
         self._stopping.set()
