@@ -14,6 +14,7 @@ JobdeckError
 │   └── NotAllowed           403  not_allowed
 ├── Unavailable        503  unavailable   try again later; nothing was changed
 ├── JobStopped         an execution no longer owns its job (never crosses HTTP)
+│   └── BudgetSpent      its deadline passed before the next stage
 ├── LeaseLost          a background owner was replaced (never crosses HTTP)
 └── StartRefused       the program cannot start; its exit code says why
 """
@@ -119,6 +120,10 @@ class JobStopped(JobdeckError):  # noqa: N818
     """This execution no longer owns its job: cancelled, expired or superseded. Nothing it writes counts."""
 
     code = "stopped"
+
+
+class BudgetSpent(JobStopped):
+    """The deadline passed between two stages: the execution must end as expired."""
 
 
 class LeaseLost(JobdeckError):  # noqa: N818

@@ -9,7 +9,7 @@ from jobdeck_backend.workflows.context import JobContext
 
 
 def write_journal(context: JobContext, workflow: str, event: str, stage: str) -> None:
-    """Append ``event`` (``stage_started``, ``stage_completed``) to ``<workflow>-journal.jsonl`` and sync."""
+    """Append ``stage_started`` or ``stage_completed`` to ``<workflow>-journal.jsonl`` and sync."""
     line = {
         "at": datetime.fromtimestamp(now(), UTC).isoformat(),
         "job_id": context.job_id,

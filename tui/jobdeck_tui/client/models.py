@@ -258,3 +258,56 @@ class Drill:
     ended_at: float | None
     timeline: tuple[DrillStep, ...]
     evidence: tuple[DrillEvidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """A page of the job list; ``unreadable`` counts rows that could not be decoded."""
+
+    jobs: tuple[Job, ...]
+    total: int
+    matching: int
+    next: str | None
+    unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One operator's act as the server recorded it, refused ones too."""
+
+    id: int
+    at: float
+    actor: str
+    act: str
+    job_id: str | None
+    version: int | None
+    reason: str | None
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow that jobs can name."""
+
+    name: str
+    description: str
+    stages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A job's report as far as it is there."""
+
+    job_id: str
+    has_report: bool
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The answer to an accepted job."""
+
+    job_id: str
+    workflow: str
+    created_at: float
+    deadline: float | None

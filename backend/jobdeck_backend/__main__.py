@@ -1,0 +1,132 @@
+"""``python -m jobdeck_backend``: one backend on one state directory, until it is told to stop."""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+import structlog
+import uvicorn
+
+from jobdeck_backend.app import Backend, create_app
+from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.instance import InstanceLock
+from jobdeck_backend.settings import Settings
+
+EXIT_PORT = 11
+GRACEFUL_S = 2
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, telling the streams to end before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, backend: Backend) -> None:
+        super().__init__(config)
+        self._backend = backend
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """SIGINT or SIGTERM."""
+        self.end()
+        super().handle_exit(sig, frame)
+
+    def end(self) -> None:
+        """Stop serving. Safe from a signal handler."""
+        self.should_exit = True
+        if self.started:
+            self._backend.loop.call_soon_threadsafe(self._backend.say_farewell)
+
+
+def bind(settings: Settings) -> socket.socket:
+    """Listen before anything is started. Raises ``StartRefused`` when the port is taken."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        raise StartRefused(
+            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); "
+            "choose another with --port, or 0 for any free one",
+            EXIT_PORT,
+        ) from None
+    listener.listen(2048)
+    return listener
+
+
+async def serve(
+    settings: Settings, lock: InstanceLock, listener: socket.socket, *, follow_stdin: bool
+) -> None:
+    """Serve until a signal, or until standard input ends when it is followed."""
+    backend = Backend(settings)
+    config = uvicorn.Config(
+        create_app(backend),
+        loop="uvloop",
+        http="httptools",
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACEFUL_S,
+    )
+    server = Server(config, backend)
+    if follow_stdin:
+        threading.Thread(target=_end_with_stdin, args=(server,), daemon=True).start()
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not serving.done():  # noqa: ASYNC110  uvicorn offers no event
+        await asyncio.sleep(0.01)
+    if server.started:
+        host, port = listener.getsockname()[:2]
+        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        lock.publish(url)
+        ready = {"ready": True, "url": url, "pid": os.getpid(), "state_dir": str(settings.state_dir)}
+        print(json.dumps(ready), flush=True)
+    await serving
+
+
+def _end_with_stdin(server: Server) -> None:
+    while os.read(0, 4096):
+        pass
+    server.end()
+
+
+@click.command()
+@click.option("--host", help="Address to listen on; loopback unless told otherwise.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option(
+    "--state-dir", type=click.Path(path_type=Path, file_okay=False), help="Where everything is kept."
+)
+@click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
+@click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Threads of each worker.")
+@click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
+@click.option("--follow-stdin", is_flag=True, help="Stop when standard input ends.")
+def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
+    """Serve jobdeck's HTTP interfaces, with an embedded Dask cluster."""
+    for name, value in options.items():
+        if value is not None:
+            # Into the environment, so that the workers are told the same.
+            os.environ[f"JOBDECK_{name.upper()}"] = str(value)
+    if no_drills:
+        os.environ["JOBDECK_ALLOW_DRILLS"] = "false"
+    settings = Settings()
+    os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
+    settings = Settings()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    # The cluster tells of its losses itself; Dask's client would print a traceback for each.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    try:
+        lock = InstanceLock(settings.state_dir)
+        listener = bind(settings)
+        with asyncio.Runner() as runner:
+            runner.run(serve(settings, lock, listener, follow_stdin=follow_stdin))
+    except StartRefused as refused:
+        click.echo(f"jobdeck: {refused.message}", err=True)
+        sys.exit(refused.exit_code)
+
+
+if __name__ == "__main__":
+    main()

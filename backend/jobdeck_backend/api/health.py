@@ -1,0 +1,38 @@
+"""Liveness and health."""
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Response
+from sqlalchemy.exc import DBAPIError
+
+from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.store import events
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/live")
+async def live() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "alive"}
+
+
+@router.get("/health", responses={503: {"description": "the database is not usable"}})
+def health(serving: Annotated[Services, Depends(services)]) -> Response:
+    """Degraded but 200 without Dask, since jobs are accepted all the same; 503 without a database."""
+    answer: dict[str, Any] = {
+        "status": "healthy",
+        "dask_available": serving.cluster.state == "up",
+        "db": "ok",
+    }
+    status_code = 200
+    if not answer["dask_available"]:
+        answer["status"] = "degraded"
+    try:
+        with serving.database.read() as tx:
+            events.last_position(tx)
+    except DBAPIError:
+        answer |= {"status": "unhealthy", "db": "unusable"}
+        status_code = 503
+    return Response(orjson.dumps(answer), status_code=status_code, media_type="application/json")

@@ -1,0 +1,190 @@
+"""The jobs API: submit, status, stream, cancel, state, report, agents."""
+
+import asyncio
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Header, Response
+from sse_starlette import EventSourceResponse
+
+from jobdeck_backend.api import schemas
+from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.state import rebuild
+from jobdeck_backend.api.streams import job_frames, respond
+from jobdeck_backend.api.times import offset_iso, parse
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import operators
+from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.commands.transition import load
+from jobdeck_backend.errors import InvalidInput, NotEligible, Refused, TooLarge, UnknownWorkflow
+from jobdeck_backend.jobs.records import Admission
+from jobdeck_backend.workflows import registry
+
+router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
+Serving = Annotated[Services, Depends(services)]
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "unknown workflow"},
+    409: {"description": "the id belongs to another job"},
+    413: {"description": "the input is too large"},
+    422: {"description": "a field cannot be used"},
+    503: {"description": "the database cannot be written"},
+}
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
+
+
+def checked(request: schemas.SubmitRequest, serving: Services) -> NewJob:
+    """A request that may be stored. Raises the refusal that the caller is told."""
+    workflow = registry.find(request.agent_type)
+    if workflow is None:
+        known = [one.name for one in registry.WORKFLOWS if one.public]
+        raise UnknownWorkflow(f"unknown agent_type; the known ones are: {', '.join(known)}", known=known)
+    if len(request.input.encode("utf-8", "surrogatepass")) > serving.settings.input_bytes_max:
+        raise TooLarge(f"input may have at most {serving.settings.input_bytes_max} bytes; nothing was stored")
+    try:
+        request.input.encode()
+        workflow.check_input(request.input)
+    except ValueError as error:
+        raise InvalidInput(f"input: {error}") from None
+    if request.deadline is not None and request.deadline_seconds is not None:
+        raise InvalidInput("give deadline or deadline_seconds, not both")
+    return NewJob(
+        agent_type=workflow.name,
+        input=request.input,
+        queue=request.queue or workflow.name,
+        job_id=request.job_id,
+        thread_id=request.thread_id,
+        data_sources=None if request.data_sources is None else tuple(request.data_sources),
+        expiry_seconds=request.expiry_seconds,
+        deadline=None if request.deadline is None else parse(request.deadline, "deadline"),
+        deadline_seconds=request.deadline_seconds,
+        priority=request.priority,
+        after=tuple(request.after),
+        after_policy=request.after_policy,
+        stages_total=workflow.stages_total(request.input),
+    )
+
+
+@router.post("/submit", status_code=202, response_model=schemas.Submitted, responses=REFUSALS)
+async def submit_job(request: schemas.SubmitRequest, serving: Serving) -> Response:
+    """Accept a job: one durable write, which needs no Dask (R4)."""
+    new = checked(request, serving)
+    admission: Admission = await asyncio.wrap_future(serving.writer.submit(submit, new, now()))
+    answer: dict[str, Any] = {
+        "job_id": admission.job_id,
+        "status": "submitted",
+        "agent_type": admission.agent_type,
+        "error": None,
+        "created_at": offset_iso(admission.accepted_at),
+    }
+    if admission.deadline is not None:
+        answer["deadline"] = offset_iso(admission.deadline)
+    return Response(orjson.dumps(answer), status_code=202, media_type="application/json")
+
+
+@router.get("/job/{job_id}", response_model=schemas.JobStatus, responses=NOT_FOUND)
+def job_status(job_id: str, serving: Serving) -> Response:
+    """What the record says of a job."""
+    with serving.database.read() as tx:
+        admission, job = load(tx, job_id)
+    answer = {
+        "job_id": job_id,
+        "status": job.status,
+        "agent_type": admission.agent_type,
+        "error": job.error,
+        "created_at": offset_iso(admission.accepted_at),
+        "outcome": admission.outcome,
+        "deadline": offset_iso(admission.deadline),
+        "thread_id": admission.thread_id,
+        "attempt": job.attempt,
+        "started_at": offset_iso(job.started_at),
+        "finished_at": offset_iso(admission.finished_at),
+        "worker": job.worker,
+    }
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+EVENT_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+    **NOT_FOUND,
+}
+
+
+@router.get("/job/{job_id}/stream", response_class=EventSourceResponse, responses=EVENT_STREAM)
+async def stream(
+    job_id: str, serving: Serving, last_event_id: Annotated[str | None, Header()] = None
+) -> EventSourceResponse:
+    """A job's events, from the start or after the ``Last-Event-ID`` header."""
+    return await _stream(serving, job_id, 0, last_event_id)
+
+
+@router.get("/job/{job_id}/stream/{cursor}", response_class=EventSourceResponse, responses=EVENT_STREAM)
+async def stream_after(
+    job_id: str, cursor: int, serving: Serving, last_event_id: Annotated[str | None, Header()] = None
+) -> EventSourceResponse:
+    """A job's events after a cursor; with a header too, the greater of both."""
+    return await _stream(serving, job_id, cursor, last_event_id)
+
+
+async def _stream(serving: Services, job_id: str, cursor: int, header: str | None) -> EventSourceResponse:
+    if header is not None:
+        if not header.isascii() or not header.isdigit() or len(header) > 18:
+            raise InvalidInput("Last-Event-ID must be the id of an event of this stream")
+        cursor = max(cursor, int(header))
+    await asyncio.to_thread(_must_exist, serving, job_id)
+    return respond(job_frames(serving.streaming, job_id, cursor))
+
+
+def _must_exist(serving: Services, job_id: str) -> None:
+    with serving.database.read() as tx:
+        load(tx, job_id)
+
+
+@router.post(
+    "/job/{job_id}/cancel",
+    response_model=schemas.Cancelled,
+    responses={400: {"description": "the job is finished"}, **NOT_FOUND},
+)
+async def cancel(job_id: str, serving: Serving) -> dict[str, Any]:
+    """Cancel a submitted or running job; a finished one is never touched (R15)."""
+    by = operators.By(actor="caller", now=now())
+    result = await asyncio.wrap_future(
+        serving.writer.submit(operators.act, "cancel", job_id, operators.cancel, by)
+    )
+    if isinstance(result, NotEligible):
+        raise Refused(result.message)  # this contract answers 400
+    if isinstance(result, Refused):
+        raise result
+    return {"job_id": job_id, "status": "interrupted", "task_cancelled": result == "cancelled"}
+
+
+@router.get("/job/{job_id}/state", response_model=schemas.JobState, responses=NOT_FOUND)
+def state(job_id: str, serving: Serving) -> dict[str, Any]:
+    """Tools, outputs, sources and todos, rebuilt from all stored events."""
+    with serving.database.read() as tx:
+        load(tx, job_id)
+        artifacts = rebuild(tx, job_id)
+    return {"job_id": job_id, "has_state": artifacts is not None, "state": None, "artifacts": artifacts}
+
+
+@router.get("/job/{job_id}/report", response_model=schemas.Report, responses=NOT_FOUND)
+def report(job_id: str, serving: Serving) -> dict[str, Any]:
+    """The final report, at any status."""
+    with serving.database.read() as tx:
+        job = load(tx, job_id)[1]
+    text = orjson.loads(job.output).get("report") if job.output else None
+    return {
+        "job_id": job_id,
+        "has_report": text is not None,
+        "report": text,
+        "parent_job_id": None,
+        "interaction_action": None,
+        "result_kind": "report" if text is not None else None,
+    }
+
+
+@router.get("/agents")
+def agents() -> dict[str, list[dict[str, str]]]:
+    """The public workflows."""
+    public = [one for one in registry.WORKFLOWS if one.public]
+    return {"agents": [{"agent_type": one.name, "description": one.description} for one in public]}

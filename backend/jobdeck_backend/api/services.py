@@ -1,0 +1,32 @@
+"""What the routes work with, made once by the composition root."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from fastapi import Request
+
+from jobdeck_backend.api.streams import Streaming
+from jobdeck_backend.recovery.reaper import Reaper
+from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.writer import Writer
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything a route may use."""
+
+    settings: Settings
+    database: Database
+    writer: Writer
+    cluster: EmbeddedCluster
+    dispatcher: Dispatcher
+    reaper: Reaper
+    streaming: Streaming
+
+
+def services(request: Request) -> Services:
+    """The application's services, as a dependency."""
+    return cast("Services", request.app.state.services)

@@ -1,0 +1,160 @@
+"""One job's event stream (R26–R30): replay without limit, then live, the terminal status last."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import anyio
+import orjson
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from jobdeck_backend.commands.transition import load
+from jobdeck_backend.jobs.records import Admission, Job, Status, StoredEvent
+from jobdeck_backend.store import events
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.tailer import Subscription, Tailer
+
+PAGE = 1_000
+KEEPALIVE_S = 15
+SEND_TIMEOUT_S = 30
+FAREWELL_S = 0.9
+# How often a stream looks whether a cancel that nobody acknowledges was given up.
+SETTLE_LOOK_S = 0.25
+HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """What every stream needs: the log, the tailer, and the word that the server stops."""
+
+    database: Database
+    tailer: Tailer
+    stopping: asyncio.Event
+
+
+def respond(frames: AsyncIterator[bytes]) -> EventSourceResponse:
+    """Serve pre-encoded frames as an event stream."""
+    return EventSourceResponse(
+        frames,
+        ping=KEEPALIVE_S,
+        ping_message_factory=lambda: ServerSentEvent(comment="keepalive"),
+        send_timeout=SEND_TIMEOUT_S,
+        # Present so that the library waits: the frames end by themselves when the server stops.
+        shutdown_event=anyio.Event(),
+        shutdown_grace_period=FAREWELL_S,
+        headers=HEADERS,
+        sep="\n",
+    )
+
+
+def control(type: str, payload: object) -> bytes:  # noqa: A002
+    """A control frame: never an id, so that no client takes it for a place in the log."""
+    return b"event: " + type.encode() + b"\ndata: " + orjson.dumps(payload) + b"\n\n"
+
+
+def stored(event: StoredEvent) -> bytes:
+    """A stored event's frame."""
+    return f"id: {event.seq}\nevent: {event.type}\ndata: {event.payload}\n\n".encode()
+
+
+def status_frame(admission: Admission, job: Job, *, reconnected: bool = False) -> bytes:
+    """The ``job.status`` of a job as it is on record now."""
+    payload: dict[str, object] = {"status": job.status}
+    if job.error:
+        payload["error"] = job.error
+    if admission.outcome:
+        payload["outcome"] = admission.outcome
+    if reconnected:
+        payload["reconnected"] = True
+    return control("job.status", payload)
+
+
+def is_settled(job: Job) -> bool:
+    """Terminal for good: a cancel, if there was one, was acknowledged or its worker lost the right to write."""
+    if not job.status.terminal:
+        return False
+    acknowledged = job.cancel_acknowledged_at is not None or job.revoked_at is not None
+    return job.cancel_requested_at is None or acknowledged
+
+
+@dataclass
+class Place:
+    """How far a stream has come: the sequence number of the last event sent."""
+
+    cursor: int
+
+
+async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
+    """The frames of one job's stream after ``cursor``. The job must exist."""
+    yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
+    place, reconnected, announced = Place(cursor), cursor > 0, False
+    with streaming.tailer.subscribe(job_id) as subscription:
+        while True:
+            admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
+            if page:
+                place.cursor = page[-1].seq
+                yield b"".join(map(stored, page))
+            if len(page) == PAGE:
+                continue
+            if not announced:
+                yield control("stream.mode", {"mode": "live"})
+            if is_settled(job):
+                yield status_frame(admission, job, reconnected=reconnected)
+                return
+            if not announced:
+                yield status_frame(admission, job, reconnected=reconnected)
+                announced = True
+            if job.status.terminal:
+                await _arrival(subscription, SETTLE_LOOK_S)
+            else:
+                async for chunk in _live(streaming, subscription, place):
+                    yield chunk
+            if streaming.stopping.is_set():
+                yield control("job.shutdown", {"message": "server is shutting down; reconnect to go on"})
+                return
+
+
+async def _arrival(subscription: Subscription, timeout_s: float) -> None:
+    """Until something arrived or the time is over; what arrived is read from the log."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(subscription.wait(), timeout_s)
+    subscription.take()
+
+
+def _read(database: Database, job_id: str, cursor: int) -> tuple[Admission, Job, list[StoredEvent]]:
+    """The records and the next page in one snapshot: a terminal record means its events are in the page."""
+    with database.read() as tx:
+        admission, job = load(tx, job_id)
+        return admission, job, events.read_after(tx, job_id, cursor, PAGE)
+
+
+async def _live(streaming: Streaming, subscription: Subscription, place: Place) -> AsyncIterator[bytes]:
+    """New events as they are committed, each change of status after its event.
+
+    Ends when the log must be read again: after a terminal status, when behind, or when the server stops.
+    """
+    while True:
+        await subscription.wait()
+        if streaming.stopping.is_set():
+            return
+        new, behind = subscription.take()
+        frames = []
+        terminal = False
+        for event in new:
+            if event.seq <= place.cursor:
+                continue  # the replay had it already
+            if event.seq != place.cursor + 1:
+                behind = True
+                break
+            place.cursor = event.seq
+            frames.append(stored(event))
+            if event.status is not None:
+                terminal = Status(event.status).terminal
+                if not terminal:
+                    frames.append(control("job.status", {"status": event.status}))
+        if frames:
+            yield b"".join(frames)
+        if terminal or behind:
+            return

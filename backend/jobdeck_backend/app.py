@@ -1,0 +1,121 @@
+"""The composition root: makes every part, joins them, starts and stops them in order."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from jobdeck_backend.api import failures, health, jobs
+from jobdeck_backend.api.services import Services
+from jobdeck_backend.api.streams import Streaming
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import delivery
+from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.recovery.reaper import OWNER, Reaper
+from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store import leases
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import migrate
+from jobdeck_backend.store.tailer import Tailer
+from jobdeck_backend.store.writer import Writer
+
+
+class Backend:
+    """All parts of one server process."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open and migrate the database. Raises ``StartRefused``."""
+        self.settings = settings
+        self.database = Database(settings.database_path, synchronous="FULL")
+        migrate(self.database)
+
+    async def start(self) -> Services:
+        """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
+        self.loop = loop = asyncio.get_running_loop()
+        self.tailer = Tailer(self.database)
+        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.poke))
+        self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
+        self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
+        self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
+        self.streaming = Streaming(self.database, self.tailer, asyncio.Event())
+        self.tailer.listen(self.dispatcher.hear)
+        self.tailer.start()
+        await self.reaper.run_once()
+        self.reaper.start()
+        self.dispatcher.start()
+        await self.cluster.start()
+        return Services(
+            self.settings,
+            self.database,
+            self.writer,
+            self.cluster,
+            self.dispatcher,
+            self.reaper,
+            self.streaming,
+        )
+
+    def say_farewell(self) -> None:
+        """Let every stream end with ``job.shutdown``."""
+        self.streaming.stopping.set()
+        self.tailer.release_all()
+
+    async def stop(self) -> None:
+        """Stop every duty, the cluster first, and write what is waiting."""
+        self.say_farewell()
+        await self.dispatcher.stop()
+        await self.cluster.stop()
+        await self.reaper.stop()
+        await self.reaper.release()
+        await self.tailer.stop()
+        self.writer.stop()
+        self.database.close()
+
+    # What the cluster tells.
+
+    async def epoch_started(self, epoch: int) -> None:
+        """A new scheduler knows nothing: what an older one held goes back to the backlog, then out again."""
+        await asyncio.wrap_future(self.writer.submit(delivery.take_back_other_epochs, epoch))
+        self.dispatcher.wake()
+
+    async def scheduler_lost(self, epoch: int, reason: str) -> None:  # noqa: ARG002
+        """Every process of the epoch is gone: its running jobs are recovered at once."""
+        self.dispatcher.forget_all()
+        await self.reaper.run_once()
+
+    async def worker_lost(self, name: str) -> None:  # noqa: ARG002
+        """Its running jobs are recovered at once."""
+        await self.reaper.run_once()
+
+    def state_changed(self) -> None:
+        """The dispatcher looks up."""
+        self.dispatcher.wake()
+
+    # What the parts ask of each other.
+
+    async def _next_epoch(self) -> int:
+        return await asyncio.wrap_future(self.writer.submit(leases.next_epoch, "scheduler", OWNER, now()))
+
+    def _worker_gone(self, attempt: Attempt) -> str | None:
+        if self.cluster.is_alive(attempt.worker):
+            return None
+        same_epoch = attempt.epoch == self.cluster.epoch and self.cluster.state in {"up", "suspect"}
+        return "worker lost" if same_epoch else "scheduler lost"
+
+
+def create_app(backend: Backend) -> FastAPI:
+    """The HTTP application over a backend."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.services = await backend.start()
+        yield
+        await backend.stop()
+
+    app = FastAPI(title="jobdeck", lifespan=lifespan)
+    failures.install(app, backend.settings)
+    app.include_router(health.router)
+    app.include_router(jobs.router)
+    return app

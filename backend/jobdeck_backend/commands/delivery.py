@@ -1,0 +1,48 @@
+"""Handing jobs to Dask, on record before Dask is told: a crash between the two loses nothing."""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection
+
+from jobdeck_backend.jobs.records import Delivery
+from jobdeck_backend.store import dispatch
+
+DEPENDENTS_MAX = 100
+
+
+def deliver(
+    tx: Connection, *, epoch: int, room: int, pending: Collection[str], urgent_room: int, now: float
+) -> list[Delivery]:
+    """Mark and return the jobs to hand over: the most urgent first, at most ``room``.
+
+    With no room left, up to ``urgent_room`` jobs go that are more urgent than something already delivered.
+    Dependents go beside the window once all they wait for is in ``pending`` (jobs whose keys Dask holds).
+    """
+    chosen = dispatch.next_ready(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
+    going = set(pending) | {delivery.job_id for delivery in chosen}
+    for delivery in dispatch.next_dependent(tx, DEPENDENTS_MAX):
+        if going.issuperset(delivery.predecessors):
+            chosen.append(delivery)
+            going.add(delivery.job_id)
+    if chosen:
+        dispatch.mark_delivered(tx, [delivery.job_id for delivery in chosen], epoch, now)
+    return chosen
+
+
+def _more_urgent(tx: Connection, limit: int) -> list[Delivery]:
+    latest = dispatch.least_urgent_delivered(tx)
+    return [
+        delivery
+        for delivery in dispatch.next_ready(tx, limit)
+        if delivery.dispatch_deadline is not None and (latest is None or delivery.dispatch_deadline < latest)
+    ]
+
+
+def take_back(tx: Connection, job_ids: Sequence[str]) -> None:
+    """Return jobs to the backlog that Dask turned out not to hold."""
+    dispatch.take_back(tx, job_ids)
+
+
+def take_back_other_epochs(tx: Connection, epoch: int) -> int:
+    """A new scheduler knows nothing: return what older ones held. Answers how many."""
+    return dispatch.take_back_other_epochs(tx, epoch)

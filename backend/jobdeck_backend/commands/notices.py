@@ -1,0 +1,75 @@
+"""The stored events that tell of what commands did, in the jobs API's envelope."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from jobdeck_backend.jobs.records import NewEvent
+
+# A start event repeats the input for readers; a longer one is in the record anyway.
+INPUT_SHOWN_CHARS = 8_000
+
+
+def iso(at: float) -> str:
+    """Unix seconds as ISO 8601 with ``+00:00``."""
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+def envelope(
+    type: str,  # noqa: A002
+    now: float,
+    *,
+    id: str | None = None,  # noqa: A002
+    name: str | None = None,
+    data: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> NewEvent:
+    """An agent event: ``id``, ``timestamp`` and whatever of name, data and metadata there is."""
+    payload: dict[str, Any] = {"id": id or str(uuid4()), "timestamp": iso(now)}
+    if name is not None:
+        payload["name"] = name
+    if data is not None:
+        payload["data"] = data
+    if metadata is not None:
+        payload["metadata"] = metadata
+    return NewEvent(type, payload)
+
+
+def notice(name: str, now: float, text: str, **data: Any) -> NewEvent:
+    """A ``job.update`` named after what happened, with words for people in ``data.output``."""
+    return envelope("job.update", now, name=name, data={"output": text, **data})
+
+
+def workflow_start(agent_type: str, now: float, request: str, attempt: int, worker: str) -> NewEvent:
+    """An attempt began."""
+    shown = request if len(request) <= INPUT_SHOWN_CHARS else request[:INPUT_SHOWN_CHARS] + "…"
+    metadata = {"workflow": agent_type, "attempt": attempt, "worker": worker}
+    return envelope("workflow.start", now, name=agent_type, data={"input": shown}, metadata=metadata)
+
+
+def workflow_end(agent_type: str, now: float, report: str | None) -> NewEvent:
+    """The graph ended and its final state was read back."""
+    shown = report if report is None or len(report) <= INPUT_SHOWN_CHARS else report[:INPUT_SHOWN_CHARS] + "…"
+    metadata = {"workflow": agent_type}
+    return envelope("workflow.end", now, name=agent_type, data={"output": shown}, metadata=metadata)
+
+
+def job_error(error: str, error_type: str) -> NewEvent:
+    """The job failed, and of what."""
+    return NewEvent("job.error", {"data": {"error": error, "error_type": error_type}})
+
+
+def cancellation_requested(reason: str) -> NewEvent:
+    """Somebody asked for a cancel; its worker has yet to acknowledge."""
+    return NewEvent("job.cancellation_requested", {"data": {"reason": reason}})
+
+
+def cancelled(reason: str) -> NewEvent:
+    """The cancelled job's execution is over."""
+    return NewEvent("job.cancelled", {"data": {"reason": reason}})
+
+
+def heartbeat(uptime_s: int) -> NewEvent:
+    """The worker lives; ``uptime_s`` since its claim."""
+    return NewEvent("job.heartbeat", {"data": {"uptime_seconds": uptime_s}})

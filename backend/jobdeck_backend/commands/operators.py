@@ -1,0 +1,167 @@
+"""The acts of an operator: cancel, expire, resume, grant, pause. Each is audited, refused ones too (R36)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from jobdeck_backend.commands import execution, notices
+from jobdeck_backend.commands.transition import load, move
+from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused
+from jobdeck_backend.jobs.lifecycle import Verb
+from jobdeck_backend.jobs.records import Admission, Job, Status
+from jobdeck_backend.store import audit, events, jobs, queues
+
+
+class Perform(Protocol):
+    """One act on the records as they are now; answers what came of it, or raises a ``Refused``."""
+
+    def __call__(self, tx: Connection, admission: Admission, job: Job, by: "By") -> str:
+        """Do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who acts, why, when, and which version of the row they saw."""
+
+    actor: str
+    now: float
+    reason: str | None = None
+    version: int | None = None
+
+
+def act(tx: Connection, name: str, job_id: str, perform: Perform, by: By) -> str | Refused:
+    """Do one act on a job and put it on record; a refusal is answered as a value, so that its record stays.
+
+    An act on a row that changed since it was seen is refused.
+    """
+    result: str | Refused
+    try:
+        with tx.begin_nested():
+            admission, job = load(tx, job_id)
+            if by.version is not None and by.version != job.version:
+                raise Changed(f"job {job_id} changed since you saw it; nothing was done")
+            result = perform(tx, admission, job, by)
+    except Refused as refusal:
+        result = refusal
+    said = f"refused: {result.code}" if isinstance(result, Refused) else result
+    audit.append(
+        tx,
+        at=by.now,
+        actor=by.actor,
+        act=name,
+        job_id=job_id,
+        version=by.version,
+        reason=by.reason,
+        result=said,
+    )
+    return result
+
+
+def cancel(tx: Connection, _admission: Admission, job: Job, by: By) -> str:
+    """INTERRUPTED at once (R15). A job no worker has started is acknowledged here and now."""
+    if job.status.terminal:
+        raise NotEligible(f"Job not running: {job.job_id} (status: {job.status})")
+    words = "cancelled by user" + (f": {by.reason}" if by.reason else "")
+    running = job.status is Status.RUNNING
+    told = [notices.cancellation_requested(words)]
+    if not running:
+        told.append(notices.cancelled(words))
+    move(
+        tx,
+        job,
+        Verb.CANCEL,
+        now=by.now,
+        actor=by.actor,
+        reason=words,
+        told=told,
+        error=words,
+        error_type="CancelledByUser",
+        held_reason=None,
+        cancel_requested_at=by.now,
+        cancel_acknowledged_at=None if running else by.now,
+    )
+    return "cancel requested" if running else "cancelled"
+
+
+def expire(tx: Connection, _admission: Admission, job: Job, by: By) -> str:
+    """End an unfinished job's usefulness now."""
+    if job.status.terminal:
+        raise NotEligible(f"job {job.job_id} is finished already ({job.status})")
+    why = "by operator" + (f": {by.reason}" if by.reason else "")
+    execution.expire(tx, job, now=by.now, actor=by.actor, reason=why)
+    return "expired"
+
+
+def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
+    """A new attempt on the same thread, for a held, failed, cancelled or expired job with time left (R13)."""
+    if job.status is Status.RUNNING or (job.status is Status.SUBMITTED and job.held_reason is None):
+        raise NotEligible(f"job {job.job_id} is unfinished; there is nothing to resume")
+    if job.status is Status.SUCCESS:
+        raise NotEligible(f"job {job.job_id} succeeded; it is never run again")
+    if admission.deadline is not None and by.now >= admission.deadline:
+        raise DeadlinePassed(f"the deadline of job {job.job_id} has passed; grant a later one first")
+    try:
+        with tx.begin_nested():
+            # Its thread must be free: a later job of the same session may be live on it (R21).
+            jobs.update_admission(tx, job.job_id, outcome=None, outcome_reason=None, finished_at=None)
+    except IntegrityError:
+        raise NotEligible(f"another job is live on thread {admission.thread_id}") from None
+    move(
+        tx,
+        job,
+        Verb.RESUME,
+        now=by.now,
+        actor=by.actor,
+        reason=by.reason,
+        told=[notices.notice(Verb.RESUME, by.now, f"resumed by {by.actor}", reason=by.reason)],
+        error=None,
+        error_type=None,
+        held_reason=None,
+        delivered_epoch=None,
+        delivered_at=None,
+        cancel_requested_at=None,
+        cancel_acknowledged_at=None,
+        revoked_at=None,
+    )
+    return "resumed"
+
+
+def grant_until(deadline: Callable[[Admission, float], float]) -> Perform:
+    """The act of granting a later window (R7): ``deadline`` gets the admission and now, answers the new one."""
+
+    def grant(tx: Connection, admission: Admission, job: Job, by: By) -> str:
+        old, new = admission.deadline, deadline(admission, by.now)
+        if job.status is Status.SUCCESS:
+            raise NotEligible(f"job {job.job_id} succeeded; it needs no later deadline")
+        if old is None:
+            raise NotEligible(f"job {job.job_id} has no deadline; there is nothing to extend")
+        if new <= old or new <= by.now:
+            raise NotEligible("a granted deadline must be later than the old one and than now")
+        jobs.update_admission(tx, job.job_id, deadline=new)
+        jobs.update_job(tx, job, dispatch_deadline=new, version=job.version + 1)
+        text = f"deadline moved from {notices.iso(old)} to {notices.iso(new)} by {by.actor}"
+        told = notices.notice("granted", by.now, text, old=old, new=new, reason=by.reason)
+        events.append(tx, job.job_id, [told], by.now)
+        return text
+
+    return grant
+
+
+def set_paused(
+    tx: Connection, queue: str, *, paused: bool, actor: str, reason: str | None, now: float
+) -> None:
+    """Stop or go on handing a queue's jobs to Dask; acceptance goes on."""
+    queues.set_paused(tx, queue, paused=paused, actor=actor, now=now)
+    audit.append(
+        tx,
+        at=now,
+        actor=actor,
+        act="pause" if paused else "unpause",
+        job_id=None,
+        version=None,
+        reason=reason,
+        result=f"queue {queue} {'paused' if paused else 'resumed'}",
+    )

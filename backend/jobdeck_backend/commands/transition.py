@@ -1,0 +1,58 @@
+"""The one way a job changes status: advance, guarded write, transition on record, event. One transaction."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from jobdeck_backend.errors import Changed, JobNotFound
+from jobdeck_backend.jobs.lifecycle import OUTCOMES, RAISES_FENCE, Verb, advance
+from jobdeck_backend.jobs.records import Admission, Job, NewEvent
+from jobdeck_backend.store import events, jobs
+
+
+def load(tx: Connection, job_id: str) -> tuple[Admission, Job]:
+    """Both records of a job. Raises ``JobNotFound``."""
+    admission, job = jobs.load_admission(tx, job_id), jobs.load_job(tx, job_id)
+    if admission is None or job is None:
+        raise JobNotFound(job_id)
+    return admission, job
+
+
+def move(
+    tx: Connection,
+    job: Job,
+    verb: Verb,
+    *,
+    now: float,
+    actor: str,
+    told: Sequence[NewEvent],
+    reason: str | None = None,
+    **columns: Any,
+) -> Job:
+    """Apply ``verb`` to the job as it was loaded in this transaction.
+
+    The last event of ``told`` carries the new status, so that streams announce it in commit order (R14).
+    Raises ``NotEligible`` when the status does not allow the verb, ``Changed`` when somebody was faster.
+    """
+    status = advance(job.status, verb)
+    fence = job.fence + (verb in RAISES_FENCE)
+    changed = {"status": status, "fence": fence, "version": job.version + 1, **columns}
+    if not jobs.update_job(tx, job, **changed):
+        raise Changed(f"job {job.job_id} changed meanwhile; nothing was done")
+    jobs.insert_transition(
+        tx,
+        job_id=job.job_id,
+        at=now,
+        from_status=job.status,
+        to_status=status,
+        name=verb,
+        fence=fence,
+        actor=actor,
+        reason=reason,
+    )
+    events.append(tx, job.job_id, [*told[:-1], replace(told[-1], status=status)], now)
+    if verb in OUTCOMES:
+        jobs.update_admission(tx, job.job_id, outcome=OUTCOMES[verb], outcome_reason=reason, finished_at=now)
+    return replace(job, event_seq=job.event_seq + len(told), **changed)

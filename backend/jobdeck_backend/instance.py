@@ -1,0 +1,43 @@
+"""One running instance a state directory: the lock that proves it and tells where the instance answers."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+
+from jobdeck_backend.errors import StartRefused
+
+EXIT_IN_USE = 10
+EXIT_NOT_WRITABLE = 12
+
+
+class InstanceLock:
+    """Held from start to end; the kernel lets go of it whatever way the process ends."""
+
+    def __init__(self, state_dir: Path) -> None:
+        """Take it. Raises ``StartRefused`` naming the holder, or when the directory cannot be written."""
+        path = state_dir / "jobdeck.lock"
+        try:
+            state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (state_dir / "logs").mkdir(exist_ok=True, mode=0o700)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StartRefused(
+                f"the state directory {state_dir} cannot be written ({error.strerror}); "
+                "name another with --state-dir",
+                EXIT_NOT_WRITABLE,
+            ) from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._file, 4096, 0).decode("utf-8", "replace").strip() or "starting"
+            raise StartRefused(
+                f"another jobdeck runs on {state_dir} ({holder}); attach to it, or name another --state-dir",
+                EXIT_IN_USE,
+            ) from None
+        self.publish(None)
+
+    def publish(self, url: str | None) -> None:
+        """Say who runs here, and where it answers."""
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, json.dumps({"pid": os.getpid(), "url": url}).encode(), 0)

@@ -1,0 +1,186 @@
+"""The records as values: what was promised, what the toolkit says, who executes it.
+
+Times are Unix seconds (UTC).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """A job record's status, as both public contracts spell it."""
+
+    SUBMITTED = "submitted"
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILURE = "failure"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether nothing but an operator's resume leaves this status (R13)."""
+        return self in {Status.SUCCESS, Status.FAILURE, Status.INTERRUPTED}
+
+
+class Outcome(StrEnum):
+    """How an admission ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The durable promise to run a job by its deadline."""
+
+    job_id: str
+    thread_id: str
+    agent_type: str
+    queue: str
+    owner: str | None
+    input: str
+    request_hash: str
+    data_sources: str | None
+    """JSON list, None = all."""
+    expiry_seconds: int
+    deadline: float | None
+    priority: int
+    after_policy: str
+    accepted_at: float
+    outcome: str | None = None
+    outcome_reason: str | None = None
+    finished_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the toolkit says of a job; ``fence`` and ``version`` guard every write to it."""
+
+    job_id: str
+    status: Status
+    attempt: int
+    fence: int
+    version: int
+    event_seq: int
+    dispatch_deadline: float | None
+    """The nearest deadline that depends on this job: its own or a dependent's."""
+    delivered_epoch: int | None
+    """Scheduler epoch whose Dask holds it; None = backlog."""
+    delivered_at: float | None
+    held_reason: str | None
+    worker: str | None
+    error: str | None
+    error_type: str | None
+    output: str | None
+    """JSON ``{"report", "data"}`` of a finished graph."""
+    started_at: float | None
+    cancel_requested_at: float | None
+    cancel_acknowledged_at: float | None
+    revoked_at: float | None
+    """When a cancelled job's worker, for want of an acknowledgement, lost its right to write."""
+    stage: str | None
+    stages_done: int
+    stages_total: int | None
+    progress_at: float | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One claim of a job by a worker."""
+
+    job_id: str
+    attempt: int
+    fence: int
+    worker: str
+    pid: int
+    epoch: int
+    started_at: float
+    heartbeat_at: float
+    ended_at: float | None = None
+    end_reason: str | None = None
+    late_output: str | None = None
+    """A result that came after the job was taken away: kept aside, never the job's."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageRun:
+    """Evidence: one run of a graph node that completed and whose checkpoint is saved (R20)."""
+
+    job_id: str
+    node: str
+    step: int
+    attempt: int
+    pid: int
+    started_at: float
+    completed_at: float
+    checkpoint_id: str
+    output_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who may do something alone; ``epoch`` rises at each takeover."""
+
+    role: str
+    owner: str
+    epoch: int
+    acquired_at: float
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event about to be appended; ``payload`` is the stored object without its type."""
+
+    type: str
+    payload: Mapping[str, Any]
+    status: Status | None = None
+    """Set when the event tells of a transition: streams send ``job.status`` after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event of the log. ``position`` orders all jobs' events, ``seq`` one job's, without gaps (R26)."""
+
+    position: int
+    job_id: str
+    seq: int
+    type: str
+    at: float
+    payload: str
+    """JSON text."""
+    status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A job about to be handed to Dask. A worker's claim must name the same ``fence``."""
+
+    job_id: str
+    fence: int
+    dispatch_deadline: float | None
+    priority: int
+    predecessors: tuple[str, ...]
+    """Those still unfinished: their keys become Dask dependencies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An execution's right to write: everything it writes carries ``fence`` (R14)."""
+
+    admission: Admission
+    attempt: int
+    fence: int
+    worker: str
+    epoch: int
+    predecessors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def job_id(self) -> str:
+        """The claimed job."""
+        return self.admission.job_id

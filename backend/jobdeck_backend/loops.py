@@ -1,0 +1,49 @@
+"""One base for every background duty: start, stop, wake, and ``run_once`` that tests call by hand."""
+
+import asyncio
+from abc import ABC, abstractmethod
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+
+class Loop(ABC):
+    """A duty done again and again on the event loop, every ``interval_s`` or sooner when woken."""
+
+    def __init__(self, interval_s: float) -> None:
+        self.interval_s = interval_s
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def run_once(self) -> None:
+        """One pass. An exception is logged and the next pass comes at its time."""
+
+    def start(self) -> None:
+        """Begin; a second call does nothing."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name=type(self).__name__)
+
+    async def stop(self) -> None:
+        """End and wait for it; safe when never started."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def wake(self) -> None:
+        """Do the next pass now. Only from the event loop's thread."""
+        self._wake.set()
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                await self.run_once()
+            except Exception:
+                log.exception("a background duty failed; it goes on", duty=type(self).__name__)
+            try:
+                await asyncio.wait_for(self._wake.wait(), self.interval_s)
+            except TimeoutError:
+                continue

@@ -1,0 +1,148 @@
+"""Keeps Dask fed: its slots plus a window of jobs, the most urgent first. The queue's truth stays in SQL."""
+
+import asyncio
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from uuid import uuid4
+
+import structlog
+from dask._expr import LLGExpr
+from dask._task_spec import Task
+from distributed import Client, Future
+from distributed.spans import SpanMetadata
+
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import delivery
+from jobdeck_backend.jobs.records import Delivery, Status, StoredEvent
+from jobdeck_backend.loops import Loop
+from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.snapshot import KEY_PREFIX
+from jobdeck_backend.scheduling.task import run_job
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.writer import Writer
+
+log = structlog.get_logger(__name__)
+
+INTERVAL_S = 1.0
+# Dask's priorities of jobs without a deadline come after all others: the year 9999.
+NO_DEADLINE = 253_402_300_799.0
+
+Key = tuple[str, str, int]
+
+
+class Dispatcher(Loop):
+    """One pass: let go of finished futures, mark what goes next, hand it over."""
+
+    def __init__(self, settings: Settings, writer: Writer, cluster: EmbeddedCluster) -> None:
+        super().__init__(INTERVAL_S)
+        self._settings = settings
+        self._writer = writer
+        self._cluster = cluster
+        self._futures: dict[str, Future[None]] = {}
+        self._dependents: set[str] = set()
+        self._started: set[str] = set()
+        self._deliveries = count(1)
+
+    def forget_all(self) -> None:
+        """The epoch is over: its futures mean nothing any more."""
+        self._futures.clear()
+        self._dependents.clear()
+        self._started.clear()
+
+    def hear(self, new: Iterable[StoredEvent]) -> None:
+        """A change of status is a hint: something waits, or a slot is free.
+
+        A job that ended before any worker started it is dropped from Dask. One that runs keeps its key until its
+        thread is done: without it Dask would take the slot for free.
+        """
+        changed = False
+        for event in new:
+            if event.status is None:
+                continue
+            changed = True
+            if event.status == Status.RUNNING:
+                self._started.add(event.job_id)
+            elif event.status == Status.SUBMITTED or event.job_id not in self._started:
+                self._forget(event.job_id)
+        if changed:
+            self.wake()
+
+    def _forget(self, job_id: str) -> None:
+        self._futures.pop(job_id, None)
+        self._dependents.discard(job_id)
+        self._started.discard(job_id)
+
+    async def run_once(self) -> None:
+        """Deliver what there is room for."""
+        client = self._cluster.client
+        if self._cluster.state not in {"up", "suspect"} or client is None or self._cluster.snapshot is None:
+            return
+        for job_id in [job_id for job_id, future in self._futures.items() if future.done()]:
+            self._forget(job_id)
+        window = self._settings.dispatch_window
+        in_flight = len(self._futures) - len(self._dependents)
+        room = self._cluster.snapshot.slots + window - in_flight
+        # Refilling in batches costs Dask one graph for many jobs.
+        room = room if room >= window // 4 else 0
+        epoch = self._cluster.epoch
+        chosen = await asyncio.wrap_future(
+            self._writer.submit(
+                delivery.deliver,
+                epoch=epoch,
+                room=room,
+                pending=frozenset(self._futures),
+                urgent_room=max(0, 2 * window - in_flight),
+                now=now(),
+            )
+        )
+        if chosen and self._cluster.client is client:
+            self._hand_over(client, chosen, epoch)
+
+    def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int) -> None:
+        for group in _batches(chosen):
+            tasks: dict[Key, Task] = {}
+            for one in group:
+                key = (KEY_PREFIX, one.job_id, next(self._deliveries))
+                waits_for = [self._futures[other] for other in one.predecessors if other in self._futures]
+                tasks[key] = Task(key, run_job, one.job_id, one.fence, epoch, *waits_for, _data_producer=True)
+            futures = _submit(client, tasks, _dask_priority(group[0]))
+            for one, key in zip(group, tasks, strict=True):
+                self._futures[one.job_id] = futures[key]
+                if one.predecessors:
+                    self._dependents.add(one.job_id)
+
+
+def _batches(chosen: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:
+    """One graph for all that share a priority (its own order breaks ties); then each dependent alone, since
+    what it waits for must be handed over before it."""
+    by_priority: dict[float, list[Delivery]] = {}
+    for one in chosen:
+        if not one.predecessors:
+            by_priority.setdefault(_dask_priority(one), []).append(one)
+    yield from by_priority.values()
+    yield from ([one] for one in chosen if one.predecessors)
+
+
+def _dask_priority(one: Delivery) -> float:
+    """Higher runs first: the nearer deadline (to the second), then the job's own priority (±1000)."""
+    deadline = NO_DEADLINE if one.dispatch_deadline is None else one.dispatch_deadline
+    return -math.floor(deadline) + one.priority / 2001
+
+
+def _submit(client: Client, tasks: dict[Key, Task], priority: float) -> dict[Key, Future[None]]:
+    """``client.get`` without waiting, with a priority and with tasks that are truly queued.
+
+    ``_data_producer`` makes the scheduler hold ready tasks back for a free slot, whatever their number; no
+    public call of this version passes it on together with a priority.
+    """
+    keys = list(tasks)
+    return client._graph_to_futures(  # type: ignore[no-any-return]
+        LLGExpr(tasks, _determ_token=uuid4().hex),
+        keys,
+        internal_priority={key: position for position, key in enumerate(keys)},
+        user_priority=priority,
+        fifo_timeout="100 ms",
+        actors=False,
+        span_metadata=SpanMetadata(collections=[{"type": "Future"}]),
+    )

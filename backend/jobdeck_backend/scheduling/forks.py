@@ -1,0 +1,131 @@
+"""The backend's end of the fork server: start a process, know when it is ready and when it is gone."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+READY_WITHIN_S = 20.0
+
+
+class ForkedProcess:
+    """A scheduler or worker process. ``exited`` is the operating system's word, not a guess."""
+
+    def __init__(self, name: str, on_exit: Callable[["ForkedProcess"], None]) -> None:
+        self.name = name
+        self.pid = 0
+        self.exited = asyncio.Event()
+        self.exit_code: int | None = None
+        self._on_exit = on_exit
+        self._ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+
+    async def ready(self) -> dict[str, Any]:
+        """Its ready line. Raises ``OSError`` when it exits before, ``TimeoutError`` after 20 s."""
+        return await asyncio.wait_for(asyncio.shield(self._ready), READY_WITHIN_S)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal; nothing happens when it is gone already."""
+        if self.pid and not self.exited.is_set():
+            os.kill(self.pid, number)
+
+    async def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        self.signal(signal.SIGKILL)
+        await self.exited.wait()
+
+    def became_ready(self, line: dict[str, Any]) -> None:
+        """The process told that it serves."""
+        if not self._ready.done():
+            self._ready.set_result(line)
+
+    def has_exited(self, code: int) -> None:
+        """The process was reaped."""
+        self.exit_code = code
+        self.exited.set()
+        if not self._ready.done():
+            self._ready.set_exception(OSError(f"{self.name} exited with code {code} before it was ready"))
+            self._ready.exception()  # seen, also when nobody waits
+        self._on_exit(self)
+
+
+class ForkServer:
+    """Starts ``forkserver`` and speaks its line protocol."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._process: Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._starting: dict[str, ForkedProcess] = {}
+        self._running: dict[int, ForkedProcess] = {}
+
+    async def start(self) -> None:
+        """Spawn it and wait until its imports are done. Raises ``OSError`` when it does not come up."""
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "jobdeck_backend.scheduling.forkserver",
+                str(os.getpid()),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        serving = await self._line()
+        if serving is None:
+            raise OSError(f"the fork server did not start; see {self._log}")
+        self._reading = asyncio.create_task(self._read(), name="forkserver")
+
+    @property
+    def running(self) -> bool:
+        """Whether it can be asked."""
+        return self._reading is not None and not self._reading.done()
+
+    async def fork(
+        self, role: str, name: str, log: Path, on_exit: Callable[[ForkedProcess], None], **request: Any
+    ) -> ForkedProcess:
+        """Start one process; answers at once, ``ready()`` tells the rest."""
+        if self._process is None or self._process.stdin is None or not self.running:
+            raise OSError("the fork server is not running")
+        forked = ForkedProcess(name, on_exit)
+        self._starting[name] = forked
+        line = json.dumps({"role": role, "name": name, "log": str(log), **request})
+        self._process.stdin.write(line.encode() + b"\n")
+        await self._process.stdin.drain()
+        return forked
+
+    async def stop(self) -> None:
+        """End it and everything it started."""
+        if self._process is not None and self._process.returncode is None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            await self._process.wait()
+        if self._reading is not None:
+            await self._reading
+
+    async def _line(self) -> dict[str, Any] | None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        line = await self._process.stdout.readline()
+        return json.loads(line) if line else None
+
+    async def _read(self) -> None:
+        while (line := await self._line()) is not None:
+            if line["event"] == "started":
+                forked = self._starting.pop(line["name"])
+                forked.pid = line["pid"]
+                self._running[forked.pid] = forked
+            elif line["event"] == "ready":
+                self._running[line["pid"]].became_ready(line)
+            elif line["event"] == "exited":
+                self._running.pop(line["pid"]).has_exited(line["code"])
+        # It is gone, and with it, by the kernel's hand, everything it started.
+        for forked in [*self._starting.values(), *self._running.values()]:
+            forked.has_exited(-signal.SIGKILL)
+        self._starting.clear()
+        self._running.clear()

@@ -1,0 +1,93 @@
+"""What a forked process runs: one Dask scheduler, or one Dask worker. Everything heavy is imported here."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import dask
+from distributed import Scheduler, Worker
+
+from jobdeck_backend.scheduling import worker as _preloaded  # noqa: F401  LangGraph, the store, the commands
+from jobdeck_backend.scheduling.forkserver import tell
+from jobdeck_backend.scheduling.snapshot import SnapshotPlugin
+from jobdeck_backend.workflows.registry import WORKFLOWS
+
+# Each with its reason; facts measured on this version of distributed.
+DASK_CONFIG = {
+    "distributed.scheduler.worker-saturation": 1.0,  # no more on a worker than it has threads: queued is queued
+    "distributed.scheduler.work-stealing": False,  # nothing to steal then
+    "distributed.scheduler.allowed-failures": 1_000_000,  # attempts are counted on the records, never by Dask
+    "distributed.scheduler.worker-ttl": "15s",
+    "distributed.comm.timeouts.connect": "5s",
+    "distributed.comm.timeouts.tcp": "12s",  # below 11 s distributed refuses to connect
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "2s",
+}
+HOST = "127.0.0.1"
+
+dask.config.set(DASK_CONFIG)
+for _workflow in WORKFLOWS:
+    _workflow.load()
+
+
+def run_scheduler(request: dict[str, Any]) -> None:
+    """A scheduler until killed; its ready line has address, id and dashboard URL."""
+    asyncio.run(_scheduler(request))
+
+
+async def _scheduler(request: dict[str, Any]) -> None:
+    _log_to_stderr()
+    scheduler: Any = Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False)
+    await SnapshotPlugin().start(scheduler)
+    await scheduler
+    tell(
+        event="ready",
+        name=request["name"],
+        pid=os.getpid(),
+        address=scheduler.address,
+        id=scheduler.id,
+        dashboard_url=f"http://{HOST}:{scheduler.http_server.port}",
+    )
+    await scheduler.finished()
+
+
+def run_worker(request: dict[str, Any]) -> None:
+    """A worker until killed."""
+    asyncio.run(_worker(request))
+
+
+async def _worker(request: dict[str, Any]) -> None:
+    _log_to_stderr()
+    worker = Worker(
+        request["scheduler"],
+        nthreads=request["threads"],
+        name=request["name"],
+        host=HOST,
+        dashboard=False,
+        memory_limit=0,
+        death_timeout=10,
+        local_directory=request["local_directory"],
+    )
+    await worker
+    tell(event="ready", name=request["name"], pid=os.getpid(), address=worker.address)
+    await worker.finished()
+
+
+def _log_to_stderr() -> None:
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_DFL)
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.WARNING,
+        force=True,
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+    )
+    # A recorder refusing a callback is how a stopped job ends; LangChain would log each as an error.
+    logging.getLogger("langchain_core.callbacks.manager").setLevel(logging.CRITICAL)
+
+
+RUN: dict[str, Callable[[dict[str, Any]], None]] = {"scheduler": run_scheduler, "worker": run_worker}

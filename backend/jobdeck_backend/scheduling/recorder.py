@@ -1,0 +1,145 @@
+"""Where one execution's events and stages are gathered, and written with its fence.
+
+Token chunks wait up to ``BATCH_S`` for company; everything waiting is written before a checkpoint is saved, a
+stage starts or the job ends. Used from the slot's event loop, from threads of sync nodes and by nobody else.
+"""
+
+import os
+import time
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import execution, notices
+from jobdeck_backend.errors import BudgetSpent, JobStopped
+from jobdeck_backend.jobs.records import Claim, NewEvent, StageRun
+from jobdeck_backend.scheduling.slot import Slot
+
+BATCH_S = 0.05
+BATCH_EVENTS_MAX = 200
+NOTE_CHARS_MAX = 200
+
+
+class ExecutionRecorder:
+    """The ``Recorder`` of one claim."""
+
+    def __init__(self, slot: Slot, claim: Claim, remaining: Callable[[], float | None]) -> None:
+        self._slot = slot
+        self._loop: AbstractEventLoop = slot.loop
+        self._claim = claim
+        self._remaining = remaining
+        self._waiting: list[NewEvent] = []
+        self._progress: dict[str, Any] = {}
+        self._stage_starts: dict[tuple[str, int], float] = {}
+        self._stage_runs: list[StageRun] = []
+        self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
+        self._flush_due = False
+        self._last_flush = 0.0
+        self.stopped = False
+        """Set by the heart when the job was taken away; the next write says so too."""
+
+    def record(
+        self,
+        type: str,  # noqa: A002
+        *,
+        id: str | None = None,  # noqa: A002
+        name: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Append one event. Raises ``JobStopped`` when the job is no longer this execution's."""
+        self._refuse_if_stopped()
+        with self._slot.lock:
+            self._waiting.append(
+                notices.envelope(type, now(), id=id, name=name, data=data, metadata=metadata)
+            )
+            if type == "job.update" and data is not None:
+                self._progress["note"] = str(data.get("output", ""))[:NOTE_CHARS_MAX]
+            if type == "llm.chunk":
+                self._write_soon()
+            else:
+                self.flush()
+
+    def stage_started(self, node: str, step: int) -> None:
+        """Refuse to start a stage past the deadline (R8) or after a cancel."""
+        self._refuse_if_stopped()
+        remaining = self._remaining()
+        if remaining is not None and remaining <= 0:
+            raise BudgetSpent("the deadline passed before the stage could start")
+        with self._slot.lock:
+            self._stage_starts[node, step] = now()
+            self._progress["stage"] = node
+
+    def stage_completed(self, node: str, step: int, output_hash: str) -> None:
+        """Keep the evidence until the checkpoint that carries the stage's output is saved."""
+        with self._slot.lock:
+            ended = now()
+            run = StageRun(
+                job_id=self._claim.job_id,
+                node=node,
+                step=step,
+                attempt=self._claim.attempt,
+                pid=os.getpid(),
+                started_at=self._stage_starts.pop((node, step), ended),
+                completed_at=ended,
+                checkpoint_id="",
+                output_hash=output_hash,
+            )
+            self._stage_runs.append(run)
+
+    def before_save(self, tx: Connection, checkpoint_id: str) -> None:
+        """Inside the saver's transaction: the fence, what is waiting, and the evidence of ended stages."""
+        if self._stage_runs:
+            runs = [replace(run, checkpoint_id=checkpoint_id) for run in self._stage_runs]
+            execution.save_stages(tx, runs)
+            self._stages_done += len(runs)
+            self._progress["stages_done"] = self._stages_done
+            self._stage_runs.clear()
+        self.write(tx)
+
+    def write(self, tx: Connection) -> None:
+        """Write what is waiting, or only check the fence. Raises ``JobStopped``."""
+        if self._waiting or self._progress:
+            waiting, self._waiting = self._waiting, []
+            progress, self._progress = self._progress, {}
+            execution.record(tx, self._claim, waiting, now(), **progress)
+        else:
+            execution.check(tx, self._claim)
+        self._last_flush = time.monotonic()
+
+    def flush(self) -> None:
+        """Write what is waiting in a transaction of its own."""
+        with self._slot.lock:
+            self._flush_due = False
+            if self._waiting or self._progress:
+                with self._slot.connection.begin():
+                    self.write(self._slot.connection)
+
+    def take_waiting(self) -> list[NewEvent]:
+        """Hand over what is waiting, for the transaction that ends the job."""
+        with self._slot.lock:
+            waiting, self._waiting = self._waiting, []
+            return waiting
+
+    def _refuse_if_stopped(self) -> None:
+        if self.stopped:
+            raise JobStopped(execution.STOPPED)
+
+    def _write_soon(self) -> None:
+        overdue = time.monotonic() - self._last_flush >= BATCH_S
+        if overdue or len(self._waiting) >= BATCH_EVENTS_MAX:
+            self.flush()
+        elif not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon_threadsafe(self._loop.call_later, BATCH_S, self._flush_late)
+
+    def _flush_late(self) -> None:
+        try:
+            if self._flush_due:
+                self.flush()
+        except JobStopped:
+            self.stopped = True

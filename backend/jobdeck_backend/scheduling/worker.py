@@ -1,0 +1,223 @@
+"""What a worker does with a delivered job: claim, run its graph within the budget, say how it ended.
+
+Running and storing are apart: ``_work`` ends in one of a few values, ``_conclude`` writes what it means.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import structlog
+from langchain_core.runnables import RunnableConfig
+
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import execution
+from jobdeck_backend.errors import BudgetSpent, JobStopped
+from jobdeck_backend.jobs.records import Claim
+from jobdeck_backend.scheduling.heart import Heart
+from jobdeck_backend.scheduling.recorder import ExecutionRecorder
+from jobdeck_backend.scheduling.slot import Slot
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.workflows import registry
+from jobdeck_backend.workflows.callbacks import EventCallback
+from jobdeck_backend.workflows.context import JobContext, enter_job_context
+
+log = structlog.get_logger(__name__)
+
+# Super-steps of one graph; LangGraph's own default is 10,007.
+RECURSION_LIMIT = 1_000
+ERROR_CHARS_MAX = 2_000
+
+
+@dataclass(frozen=True)
+class Succeeded:
+    """The graph ended; ``output`` is what its final state amounts to."""
+
+    output: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The graph raised."""
+
+    error: str
+    error_type: str
+
+
+@dataclass(frozen=True)
+class Expired:
+    """The budget was used up."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The job was taken away: cancelled, expired by somebody else, or given to another attempt."""
+
+
+Ending = Succeeded | Failed | Expired | Stopped
+
+
+@cache
+def worker_process() -> "WorkerProcess":
+    """What this process keeps, made at its first job."""
+    return WorkerProcess(Settings())
+
+
+class WorkerProcess:
+    """One worker process's settings, database and heart."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.database = Database(settings.database_path, synchronous="NORMAL")
+        self.heart = Heart(settings, self.database)
+
+    def run(self, job_id: str, fence: int, epoch: int, worker: str) -> None:
+        """Claim and execute one delivered job in this thread; leaves at once when nothing is to be claimed."""
+        slot = Slot.current(self.settings, self.database)
+        with slot.lock, slot.connection.begin():
+            claim = execution.claim(
+                slot.connection, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
+            )
+        if claim is not None:
+            Execution(slot, claim).run(self.heart)
+
+
+class Execution:
+    """One claim being worked on."""
+
+    def __init__(self, slot: Slot, claim: Claim) -> None:
+        self.claim = claim
+        self._slot = slot
+        self._deadline = claim.admission.deadline
+        self._cancelled = threading.Event()
+        self._recorder = ExecutionRecorder(slot, claim, self._remaining)
+        self._timeout: asyncio.Timeout | None = None
+        self._task: asyncio.Task[Ending] | None = None
+
+    def run(self, heart: Heart) -> None:
+        """Work until the job is over and its threads have ended."""
+        heart.watch(self)
+        try:
+            self._task = self._slot.loop.create_task(self._work())
+            try:
+                ending = self._slot.loop.run_until_complete(self._task)
+            except asyncio.CancelledError:
+                ending = Stopped()
+            self._conclude(ending)
+        finally:
+            heart.forget(self)
+
+    # The heart's side: called from its thread.
+
+    def stop(self) -> None:
+        """End the work: sync nodes see ``cancelled``, async ones are cancelled."""
+        self._recorder.stopped = True
+        self._cancelled.set()
+        if self._task is not None:
+            self._slot.loop.call_soon_threadsafe(self._task.cancel)
+
+    def rebudget(self, deadline: float | None) -> None:
+        """Live by a granted deadline from now on."""
+        self._deadline = deadline
+        self._slot.loop.call_soon_threadsafe(self._reschedule)
+
+    # The work.
+
+    def _remaining(self) -> float | None:
+        return None if self._deadline is None else self._deadline - now()
+
+    def _reschedule(self) -> None:
+        remaining = self._remaining()
+        if self._timeout is not None:
+            self._timeout.reschedule(None if remaining is None else self._slot.loop.time() + remaining)
+
+    async def _work(self) -> Ending:
+        try:
+            async with asyncio.timeout(self._remaining()) as self._timeout:
+                return Succeeded(await self._run_graph())
+        except BudgetSpent:
+            return Expired()
+        except JobStopped:
+            return Stopped()
+        except asyncio.CancelledError:
+            return Stopped()
+        except Exception as error:
+            if self._timeout is not None and self._timeout.expired():
+                return Expired()
+            log.exception("job failed", job_id=self.claim.job_id)
+            text = f"{type(error).__name__}: {error}"[:ERROR_CHARS_MAX]
+            return Failed(text, type(error).__name__)
+
+    async def _run_graph(self) -> Mapping[str, Any]:
+        admission = self.claim.admission
+        self._slot.saver.bind(self._recorder.before_save)
+        workflow = registry.find(admission.agent_type)
+        if workflow is None:
+            raise LookupError(f"this worker has no workflow named {admission.agent_type}")
+        module = workflow.load()
+        context = self._context()
+        enter_job_context(context)
+        graph = self._slot.compiled(module.builder(admission.input))
+        config: RunnableConfig = {
+            "configurable": {"thread_id": admission.thread_id},
+            "callbacks": [EventCallback(context, admission.agent_type)],
+            "metadata": {"job_id": admission.job_id, "attempt": self.claim.attempt},
+            "recursion_limit": RECURSION_LIMIT,
+        }
+        # Once a checkpoint of this job exists its original input is never passed again (R20).
+        begun = self._has_own_checkpoint(config)
+        first = None if begun else module.initial_state(admission.input)
+        await graph.ainvoke(first, config, durability="sync")
+        state = await graph.aget_state(config)
+        if state.next:
+            raise RuntimeError(f"the graph stopped before its end, at {', '.join(state.next)}")
+        result = module.result(state.values)  # from the state read back, not from memory (R22)
+        return {"report": result.report, "data": result.data}
+
+    def _has_own_checkpoint(self, config: RunnableConfig) -> bool:
+        saved = self._slot.saver.get_tuple(config)
+        return saved is not None and saved.metadata.get("job_id") == self.claim.job_id
+
+    def _context(self) -> JobContext:
+        return JobContext(
+            job_id=self.claim.job_id,
+            thread_id=self.claim.admission.thread_id,
+            attempt=self.claim.attempt,
+            fence=self.claim.fence,
+            request=self.claim.admission.input,
+            cancelled=self._cancelled,
+            remaining=self._remaining,
+            recorder=self._recorder,
+            predecessors=self.claim.predecessors,
+            journal_dir=self._slot.settings.state_dir,
+            settings=self._slot.settings,
+        )
+
+    # The end.
+
+    def _conclude(self, ending: Ending) -> None:
+        """Store what the work came to. An expiry is told at once, a cancel once the threads have ended."""
+        if not isinstance(ending, Succeeded):
+            self._cancelled.set()
+        told = self._recorder.take_waiting()
+        connection = self._slot.connection
+        if isinstance(ending, Expired):
+            with self._slot.lock, connection.begin():
+                execution.expire_running(connection, self.claim, told, now())
+        if not isinstance(ending, Succeeded):
+            self._slot.wait_for_threads()
+        with self._slot.lock, connection.begin():
+            match ending:
+                case Succeeded(output):
+                    execution.succeed(connection, self.claim, output, told, now())
+                case Failed(error, error_type):
+                    execution.fail(connection, self.claim, error, error_type, told, now())
+                case Expired():
+                    execution.end(connection, self.claim, "expired", now())
+                case Stopped():
+                    execution.acknowledge_stop(connection, self.claim, now())

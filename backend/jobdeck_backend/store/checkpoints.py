@@ -1,0 +1,99 @@
+"""The checkpointer, fenced: an execution that lost its job can save nothing (R14, R20, R21).
+
+Only workers import this module, and with it LangGraph.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.sqlite import SqliteSaver
+from sqlalchemy import Connection
+
+BeforeSave = Callable[[Connection, str], None]
+"""Called inside the saving transaction, before the checkpoint (whose id it gets): raises to refuse it, writes
+what must be on record together with it."""
+
+
+def create_checkpoint_tables(path: str) -> None:
+    """Create LangGraph's own tables; once, before any worker starts."""
+    with SqliteSaver.from_conn_string(path) as saver:
+        saver.setup()
+
+
+class FencedSaver(SqliteSaver):
+    """LangGraph's SQLite saver on a worker slot's one connection, inline on the slot's event loop.
+
+    Each write is one IMMEDIATE transaction that rolls back on any error: the stock saver commits even then, and
+    would leave a cancelled graph's transaction open.
+    """
+
+    def __init__(self, connection: Connection, lock: RLock) -> None:
+        """Save through ``connection``, used only while ``lock`` is held."""
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        super().__init__(driver)
+        self.is_setup = True
+        self._connection = connection
+        self._connection_lock = lock
+        self._before_save: BeforeSave = lambda _tx, _checkpoint_id: None
+        self._saving = ""
+
+    def bind(self, before_save: BeforeSave) -> None:
+        """From now on save for one execution."""
+        self._before_save = before_save
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002
+        """A cursor inside a fenced transaction, or a plain one for reading."""
+        with self._connection_lock:
+            if not transaction:
+                yield self.conn.cursor()
+                return
+            with self._connection.begin():
+                self._before_save(self._connection, self._saving)
+                yield self.conn.cursor()
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint."""
+        with self._connection_lock:
+            self._saving = checkpoint["id"]
+            return super().put(config, checkpoint, metadata, new_versions)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Save a finished task's writes beside the checkpoint it started from."""
+        with self._connection_lock:
+            self._saving = config["configurable"]["checkpoint_id"]
+            super().put_writes(config, writes, task_id, task_path)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """As ``get_tuple``: a local read is faster than a change of thread."""
+        return self.get_tuple(config)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """As ``put``."""
+        return self.put(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """As ``put_writes``."""
+        self.put_writes(config, writes, task_id, task_path)

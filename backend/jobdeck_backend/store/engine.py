@@ -1,0 +1,80 @@
+"""The dialect seam: how a database is opened, and how a transaction of each kind begins.
+
+SQLite for now. A second dialect answers the same questions: how to open, how a write begins, how a reader
+learns that somebody committed.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import Connection, Engine, create_engine, event
+
+# Upper bound of one wait for SQLite's write lock. Longer than any transaction of ours by far.
+BUSY_TIMEOUT_S = 30.0
+
+Synchronous = Literal["FULL", "NORMAL"]
+
+
+def open_engine(path: Path, *, synchronous: Synchronous, write: bool) -> Engine:
+    """An engine whose transactions begin IMMEDIATE (``write``) or deferred.
+
+    BEGIN IMMEDIATE takes the write lock at once: a deferred transaction that reads first and writes later is
+    refused by SQLite under concurrency, whatever the busy timeout.
+    """
+    engine = create_engine(
+        f"sqlite:///{path}",
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        pool_size=8,
+        max_overflow=32,
+    )
+    begin = "BEGIN IMMEDIATE" if write else "BEGIN"
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # SQLAlchemy's begin event speaks, not the driver
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+class Database:
+    """One database as one process uses it. ``synchronous`` is FULL in the server, NORMAL in workers."""
+
+    def __init__(self, path: Path, *, synchronous: Synchronous) -> None:
+        self.path = path
+        self._write_engine = open_engine(path, synchronous=synchronous, write=True)
+        self._read_engine = open_engine(path, synchronous=synchronous, write=False)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that holds the write lock from its start; commits unless the block raises."""
+        with self._write_engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent snapshot."""
+        with self._read_engine.connect() as connection:
+            yield connection
+
+    def open_writer(self) -> Connection:
+        """A connection of the write engine for the caller to keep; ``begin()`` takes the lock."""
+        return self._write_engine.connect()
+
+    def open_reader(self) -> Connection:
+        """A connection of the read engine for the caller to keep."""
+        return self._read_engine.connect()
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self._write_engine.dispose()
+        self._read_engine.dispose()

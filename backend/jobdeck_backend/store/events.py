@@ -1,0 +1,104 @@
+"""The event log: one sequence a job, taken on the job's row inside the appending transaction (R26)."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, bindparam, func, select, update
+
+from jobdeck_backend.jobs.records import NewEvent, Status, StoredEvent
+from jobdeck_backend.store.tables import events, jobs
+
+_EVENT = [events.c[field.name] for field in fields(StoredEvent)]
+_TAKE_SEQUENCE = (
+    update(jobs)
+    .where(jobs.c.job_id == bindparam("id"))
+    .values(event_seq=jobs.c.event_seq + bindparam("count"))
+    .returning(jobs.c.event_seq)
+)
+_INSERT = events.insert()
+_AFTER = (
+    select(*_EVENT)
+    .where(events.c.job_id == bindparam("id"), events.c.seq > bindparam("after"))
+    .order_by(events.c.seq)
+    .limit(bindparam("limit"))
+)
+# SQLite gives positions under its one write lock, so their order is the commit order and none comes late.
+_FEED = (
+    select(*_EVENT)
+    .where(events.c.position > bindparam("after"))
+    .order_by(events.c.position)
+    .limit(bindparam("limit"))
+)
+_LAST_POSITION = select(func.coalesce(func.max(events.c.position), 0))
+
+
+def encode(payload: Any) -> str:
+    """JSON text of a payload; what is not JSON is stored as its text, never dropped."""
+    try:
+        return orjson.dumps(payload, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, orjson.JSONEncodeError):
+        return orjson.dumps({"data": {"text": _plain(payload)}}).decode()
+
+
+def _plain(value: Any) -> str:
+    # Lone surrogates are the usual reason: they have no UTF-8.
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def append_fenced(
+    tx: Connection, job_id: str, fence: int, new: Sequence[NewEvent], now: float, **progress: Any
+) -> bool:
+    """Append an execution's events and its progress; False when it no longer owns the running job (R14)."""
+    statement = (
+        update(jobs)
+        .where(jobs.c.job_id == job_id, jobs.c.fence == fence, jobs.c.status == Status.RUNNING)
+        .values(event_seq=jobs.c.event_seq + len(new), progress_at=now, **progress)
+        .returning(jobs.c.event_seq)
+    )
+    last = tx.execute(statement).scalar_one_or_none()
+    if last is None:
+        return False
+    _insert(tx, job_id, last, new, now)
+    return True
+
+
+def append(tx: Connection, job_id: str, new: Sequence[NewEvent], now: float) -> int:
+    """Append events to a job's log in order; answers the last sequence number."""
+    last: int = tx.execute(_TAKE_SEQUENCE, {"id": job_id, "count": len(new)}).scalar_one()
+    _insert(tx, job_id, last, new, now)
+    return last
+
+
+def _insert(tx: Connection, job_id: str, last: int, new: Sequence[NewEvent], now: float) -> None:
+    first = last - len(new) + 1
+    rows = [
+        {
+            "job_id": job_id,
+            "seq": first + index,
+            "type": event.type,
+            "at": now,
+            "payload": encode(event.payload),
+            "status": event.status,
+        }
+        for index, event in enumerate(new)
+    ]
+    if rows:
+        tx.execute(_INSERT, rows)
+
+
+def read_after(tx: Connection, job_id: str, after: int, limit: int) -> list[StoredEvent]:
+    """A job's events after a sequence number, at most ``limit``."""
+    rows = tx.execute(_AFTER, {"id": job_id, "after": after, "limit": limit})
+    return [StoredEvent(*row) for row in rows]
+
+
+def read_feed(tx: Connection, after: int, limit: int) -> list[StoredEvent]:
+    """All jobs' events after a position, in commit order, at most ``limit``."""
+    return [StoredEvent(*row) for row in tx.execute(_FEED, {"after": after, "limit": limit})]
+
+
+def last_position(tx: Connection) -> int:
+    """The newest position, 0 for an empty log."""
+    return int(tx.execute(_LAST_POSITION).scalar_one())

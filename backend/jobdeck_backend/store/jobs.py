@@ -1,0 +1,218 @@
+"""Statements on admissions, jobs, dependencies, transitions, attempts and stages.
+
+Functions take a connection that is inside a transaction; deciding what to write is ``commands``' business.
+Updates state what they expect and tell whether it held: False means somebody moved on.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from jobdeck_backend.jobs.records import Admission, Attempt, Job, StageRun, Status
+from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
+
+_JOB = [jobs.c[field.name] for field in fields(Job)]
+_ADMISSION = [admissions.c[field.name] for field in fields(Admission)]
+_ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
+_STAGE = [stages.c[field.name] for field in fields(StageRun)]
+
+_INSERT_ADMISSION = sqlite_insert(admissions).on_conflict_do_nothing(index_elements=["job_id"])
+_INSERT_JOB = jobs.insert()
+_INSERT_TRANSITION = transitions.insert()
+_LOAD_JOB = select(*_JOB).where(jobs.c.job_id == bindparam("id"))
+_LOAD_ADMISSION = select(*_ADMISSION).where(admissions.c.job_id == bindparam("id"))
+_RENEW = (
+    update(attempts)
+    .where(
+        attempts.c.job_id == bindparam("id"),
+        attempts.c.attempt == bindparam("number"),
+        attempts.c.ended_at.is_(None),
+    )
+    .values(heartbeat_at=bindparam("now"))
+)
+_CLAIM_STATE = (
+    select(jobs.c.status, jobs.c.fence, admissions.c.deadline)
+    .join(admissions, admissions.c.job_id == jobs.c.job_id)
+    .where(jobs.c.job_id == bindparam("id"))
+)
+
+
+def _job(row: Sequence[Any]) -> Job:
+    return Job(row[0], Status(row[1]), *row[2:])
+
+
+def insert_admission(tx: Connection, admission: Admission) -> bool:
+    """Store the promise; False when the id is taken. Raises ``IntegrityError`` when its thread is in use."""
+    return tx.execute(_INSERT_ADMISSION, asdict(admission)).rowcount == 1
+
+
+def insert_job(
+    tx: Connection, job_id: str, *, dispatch_deadline: float | None, stages_total: int | None
+) -> None:
+    """Store the job record of a new admission."""
+    row = {
+        "job_id": job_id,
+        "status": Status.SUBMITTED,
+        "dispatch_deadline": dispatch_deadline,
+        "stages_total": stages_total,
+    }
+    tx.execute(_INSERT_JOB, row)
+
+
+def load_job(tx: Connection, job_id: str) -> Job | None:
+    """The job record, or None."""
+    row = tx.execute(_LOAD_JOB, {"id": job_id}).first()
+    return None if row is None else _job(row)
+
+
+def load_admission(tx: Connection, job_id: str) -> Admission | None:
+    """The admission record, or None."""
+    row = tx.execute(_LOAD_ADMISSION, {"id": job_id}).first()
+    return None if row is None else Admission(*row)
+
+
+def update_job(tx: Connection, expected: Job, **columns: Any) -> bool:
+    """Change a job that is still in the expected status under the expected fence (R14)."""
+    statement = update(jobs).where(
+        jobs.c.job_id == expected.job_id, jobs.c.status == expected.status, jobs.c.fence == expected.fence
+    )
+    return tx.execute(statement.values(**columns)).rowcount == 1
+
+
+def update_admission(tx: Connection, job_id: str, **columns: Any) -> None:
+    """Change an admission's outcome or window."""
+    tx.execute(update(admissions).where(admissions.c.job_id == job_id).values(**columns))
+
+
+def insert_transition(
+    tx: Connection,
+    *,
+    job_id: str,
+    at: float,
+    from_status: Status | None,
+    to_status: Status,
+    name: str,
+    fence: int,
+    actor: str,
+    reason: str | None,
+) -> None:
+    """Put a transition on record."""
+    row = {
+        "job_id": job_id,
+        "at": at,
+        "from_status": from_status,
+        "to_status": to_status,
+        "name": name,
+        "fence": fence,
+        "actor": actor,
+        "reason": reason,
+    }
+    tx.execute(_INSERT_TRANSITION, row)
+
+
+def insert_dependencies(tx: Connection, job_id: str, predecessor_ids: Iterable[str]) -> None:
+    """Store what ``job_id`` waits for."""
+    rows = [{"job_id": job_id, "predecessor_id": predecessor} for predecessor in predecessor_ids]
+    if rows:
+        tx.execute(dependencies.insert(), rows)
+
+
+def hasten_predecessors(tx: Connection, job_ids: Sequence[str], deadline: float) -> None:
+    """Let predecessors inherit a nearer deadline of a dependent, through the whole chain."""
+    while job_ids:
+        later = jobs.c.dispatch_deadline.is_(None) | (jobs.c.dispatch_deadline > deadline)
+        hastened = tx.execute(
+            update(jobs)
+            .where(jobs.c.job_id.in_(job_ids), later)
+            .values(dispatch_deadline=deadline)
+            .returning(jobs.c.job_id)
+        )
+        changed = [row[0] for row in hastened]
+        above = select(dependencies.c.predecessor_id).where(dependencies.c.job_id.in_(changed))
+        job_ids = [row[0] for row in tx.execute(above)] if changed else []
+
+
+def load_predecessors(tx: Connection, job_id: str) -> list[tuple[str, Status, Any]]:
+    """``(job_id, status, output)`` of each job this one waits for."""
+    statement = (
+        select(jobs.c.job_id, jobs.c.status, jobs.c.output)
+        .join(dependencies, dependencies.c.predecessor_id == jobs.c.job_id)
+        .where(dependencies.c.job_id == job_id)
+        .order_by(jobs.c.job_id)
+    )
+    return [
+        (row[0], Status(row[1]), orjson.loads(row[2]) if row[2] else None) for row in tx.execute(statement)
+    ]
+
+
+def existing_job_ids(tx: Connection, job_ids: Sequence[str]) -> set[str]:
+    """Which of these ids are known."""
+    return {row[0] for row in tx.execute(select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids)))}
+
+
+def insert_attempt(tx: Connection, attempt: Attempt) -> None:
+    """Store the start of an execution."""
+    tx.execute(attempts.insert(), asdict(attempt))
+
+
+def renew_attempt(tx: Connection, job_id: str, attempt: int, now: float) -> bool:
+    """Write the heartbeat; False when the attempt has been closed by somebody else."""
+    return tx.execute(_RENEW, {"id": job_id, "number": attempt, "now": now}).rowcount == 1
+
+
+def claim_state(tx: Connection, job_id: str) -> tuple[Status, int, float | None]:
+    """The job's ``(status, fence, deadline)``: cheap enough to ask often."""
+    row = tx.execute(_CLAIM_STATE, {"id": job_id}).one()
+    return Status(row[0]), row[1], row[2]
+
+
+def end_attempt(
+    tx: Connection, job_id: str, attempt: int, now: float, reason: str, late_output: str | None = None
+) -> bool:
+    """Store that an execution's thread has ended; False when that was on record already."""
+    statement = update(attempts).where(
+        attempts.c.job_id == job_id, attempts.c.attempt == attempt, attempts.c.ended_at.is_(None)
+    )
+    values = {"ended_at": now, "end_reason": reason, "late_output": late_output}
+    return tx.execute(statement.values(**values)).rowcount == 1
+
+
+def has_live_attempt(tx: Connection, job_id: str) -> bool:
+    """Whether some thread may still execute this job."""
+    statement = select(attempts.c.attempt).where(attempts.c.job_id == job_id, attempts.c.ended_at.is_(None))
+    return tx.execute(statement).first() is not None
+
+
+def load_attempts(tx: Connection, job_id: str) -> list[Attempt]:
+    """All executions of a job, oldest first."""
+    statement = select(*_ATTEMPT).where(attempts.c.job_id == job_id).order_by(attempts.c.attempt)
+    return [Attempt(*row) for row in tx.execute(statement)]
+
+
+def live_attempts(tx: Connection) -> list[Attempt]:
+    """Executions whose end is not on record: the slots that are taken."""
+    return [Attempt(*row) for row in tx.execute(select(*_ATTEMPT).where(attempts.c.ended_at.is_(None)))]
+
+
+def insert_stages(tx: Connection, runs: Sequence[StageRun]) -> None:
+    """Store completed stages. Raises ``IntegrityError`` if one is on record already (R20)."""
+    if runs:
+        tx.execute(stages.insert(), [asdict(run) for run in runs])
+
+
+def load_stages(tx: Connection, job_id: str) -> list[StageRun]:
+    """Completed stages of a job in the order of their completion."""
+    statement = (
+        select(*_STAGE).where(stages.c.job_id == job_id).order_by(stages.c.completed_at, stages.c.step)
+    )
+    return [StageRun(*row) for row in tx.execute(statement)]
+
+
+def load_transitions(tx: Connection, job_id: str) -> list[dict[str, Any]]:
+    """A job's transitions, oldest first, as column dictionaries."""
+    statement = select(transitions).where(transitions.c.job_id == job_id).order_by(transitions.c.id)
+    return [dict(row._mapping) for row in tx.execute(statement)]

@@ -1,0 +1,63 @@
+"""Leases: who may do something alone. The epoch rises at each takeover and at each fresh start (R17)."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from sqlalchemy import Connection, select, update
+
+from jobdeck_backend.errors import LeaseLost
+from jobdeck_backend.jobs.records import Lease
+from jobdeck_backend.store.tables import leases
+
+
+def load(tx: Connection, role: str) -> Lease | None:
+    """The lease of a role as it stands."""
+    row = tx.execute(select(leases).where(leases.c.role == role)).first()
+    return None if row is None else Lease(row.role, row.owner, row.epoch, row.acquired_at, row.expires_at)
+
+
+def acquire(
+    tx: Connection, role: str, owner: str, now: float, ttl_s: float, *, is_gone: Callable[[str], bool]
+) -> Lease | None:
+    """Take or renew the lease; None while another owner holds it who may still live.
+
+    ``is_gone`` tells of a former owner whether it certainly ended: then nobody waits for its time to run out.
+    """
+    held = load(tx, role)
+    if held is None:
+        lease = Lease(role, owner, 1, now, now + ttl_s)
+        tx.execute(leases.insert().values(asdict(lease)))
+        return lease
+    takeover = held.owner != owner
+    if takeover and held.expires_at > now and not is_gone(held.owner):
+        return None
+    acquired_at = now if takeover else held.acquired_at
+    lease = Lease(role, owner, held.epoch + takeover, acquired_at, now + ttl_s)
+    tx.execute(update(leases).where(leases.c.role == role).values(asdict(lease)))
+    return lease
+
+
+def release(tx: Connection, lease: Lease, now: float) -> None:
+    """Let the next owner begin at once."""
+    mine = (leases.c.role == lease.role) & (leases.c.owner == lease.owner) & (leases.c.epoch == lease.epoch)
+    tx.execute(update(leases).where(mine).values(expires_at=now))
+
+
+def next_epoch(tx: Connection, role: str, owner: str, now: float) -> int:
+    """A new epoch for a role that its owner starts afresh (a scheduler of its own)."""
+    held = load(tx, role)
+    epoch = 1 if held is None else held.epoch + 1
+    values = {"owner": owner, "epoch": epoch, "acquired_at": now, "expires_at": now}
+    if held is None:
+        tx.execute(leases.insert().values(role=role, **values))
+    else:
+        tx.execute(update(leases).where(leases.c.role == role).values(**values))
+    return epoch
+
+
+def check(tx: Connection, lease: Lease, now: float) -> None:
+    """Raises ``LeaseLost``, naming the holder, unless ``lease`` is still the one in force."""
+    held = load(tx, lease.role)
+    if held is None or held.owner != lease.owner or held.epoch != lease.epoch or held.expires_at <= now:
+        holder = "nobody" if held is None else f"{held.owner} (epoch {held.epoch})"
+        raise LeaseLost(f"the {lease.role} lease of epoch {lease.epoch} is over; it is held by {holder}")

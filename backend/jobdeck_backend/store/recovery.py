@@ -1,0 +1,56 @@
+"""What the reaper reads: the few jobs that may need something done."""
+
+from dataclasses import fields
+
+from sqlalchemy import Connection, and_, func, or_, select
+
+from jobdeck_backend.jobs.records import Attempt, Job, Status
+from jobdeck_backend.store.tables import admissions, attempts, jobs, stages
+
+_JOB = [jobs.c[field.name] for field in fields(Job)]
+_ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
+
+
+def candidates(tx: Connection, now: float) -> list[tuple[Job, float | None, Attempt | None]]:
+    """Jobs that run, are overdue, have a thread somewhere or wait for a cancel's acknowledgement."""
+    live = and_(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
+    overdue = and_(jobs.c.status == Status.SUBMITTED, admissions.c.deadline <= now)
+    cancelling = and_(
+        jobs.c.status == Status.INTERRUPTED,
+        jobs.c.cancel_requested_at.is_not(None),
+        jobs.c.cancel_acknowledged_at.is_(None),
+        jobs.c.revoked_at.is_(None),
+    )
+    statement = (
+        select(*_JOB, admissions.c.deadline, *_ATTEMPT)
+        .join(admissions, admissions.c.job_id == jobs.c.job_id)
+        .outerjoin(attempts, live)
+        .where(or_(jobs.c.status == Status.RUNNING, overdue, attempts.c.job_id.is_not(None), cancelling))
+    )
+    found = []
+    width = len(_JOB)
+    for row in tx.execute(statement):
+        job = Job(row[0], Status(row[1]), *row[2:width])
+        attempt = Attempt(*row[width + 1 :]) if row[width + 1] is not None else None
+        found.append((job, row[width], attempt))
+    return found
+
+
+def lost_attempts(tx: Connection, job_id: str) -> int:
+    """How many executions of this job ended with their worker."""
+    statement = select(func.count()).where(
+        attempts.c.job_id == job_id, attempts.c.end_reason == "worker lost"
+    )
+    return int(tx.execute(statement).scalar_one())
+
+
+def last_stage(tx: Connection, job_id: str) -> tuple[str | None, str | None]:
+    """``(node, checkpoint_id)`` of the newest completed stage."""
+    statement = (
+        select(stages.c.node, stages.c.checkpoint_id)
+        .where(stages.c.job_id == job_id)
+        .order_by(stages.c.step.desc())
+        .limit(1)
+    )
+    row = tx.execute(statement).first()
+    return (None, None) if row is None else (row[0], row[1])

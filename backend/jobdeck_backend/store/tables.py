@@ -1,0 +1,200 @@
+"""All tables. Times are Unix seconds (UTC) as floats."""
+
+from sqlalchemy import (
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData()
+
+_UNFINISHED = text("status IN ('submitted', 'running')")
+
+admissions = Table(
+    "admissions",
+    metadata,
+    Column("job_id", String(64), primary_key=True),
+    Column("thread_id", String(64), nullable=False),
+    Column("agent_type", String(128), nullable=False),
+    Column("queue", String(64), nullable=False),
+    Column("owner", Text),
+    Column("input", Text, nullable=False),
+    Column("request_hash", String(64), nullable=False),
+    Column("data_sources", Text),
+    Column("expiry_seconds", Integer, nullable=False),
+    Column("deadline", Float),
+    Column("priority", Integer, nullable=False),
+    Column("after_policy", String(16), nullable=False),
+    Column("accepted_at", Float, nullable=False, index=True),
+    Column("outcome", String(16)),
+    Column("outcome_reason", Text),
+    Column("finished_at", Float, index=True),
+)
+# One live job per thread (R21).
+Index(
+    "admissions_live_thread",
+    admissions.c.thread_id,
+    unique=True,
+    sqlite_where=admissions.c.outcome.is_(None),
+    postgresql_where=admissions.c.outcome.is_(None),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
+    Column("status", String(16), nullable=False),
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("fence", Integer, nullable=False, server_default="0"),
+    Column("version", Integer, nullable=False, server_default="1"),
+    Column("event_seq", Integer, nullable=False, server_default="0"),
+    Column("dispatch_deadline", Float),
+    Column("delivered_epoch", Integer),
+    Column("delivered_at", Float),
+    Column("held_reason", Text),
+    Column("worker", String(128)),
+    Column("error", Text),
+    Column("error_type", String(128)),
+    Column("output", Text),
+    Column("started_at", Float),
+    Column("cancel_requested_at", Float),
+    Column("cancel_acknowledged_at", Float),
+    Column("revoked_at", Float),
+    Column("stage", String(128)),
+    Column("stages_done", Integer, nullable=False, server_default="0"),
+    Column("stages_total", Integer),
+    Column("progress_at", Float),
+    Column("note", Text),
+)
+Index(
+    "jobs_unfinished",
+    jobs.c.status,
+    jobs.c.delivered_epoch,
+    jobs.c.dispatch_deadline,
+    sqlite_where=_UNFINISHED,
+    postgresql_where=_UNFINISHED,
+)
+# The few jobs whose cancel no worker has acknowledged yet.
+_UNACKNOWLEDGED = text(
+    "cancel_requested_at IS NOT NULL AND cancel_acknowledged_at IS NULL AND revoked_at IS NULL"
+)
+Index(
+    "jobs_cancelling",
+    jobs.c.cancel_requested_at,
+    sqlite_where=_UNACKNOWLEDGED,
+    postgresql_where=_UNACKNOWLEDGED,
+)
+
+dependencies = Table(
+    "dependencies",
+    metadata,
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
+    Column("predecessor_id", String(64), ForeignKey("admissions.job_id"), primary_key=True, index=True),
+)
+
+transitions = Table(
+    "transitions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False, index=True),
+    Column("at", Float, nullable=False),
+    Column("from_status", String(16)),
+    Column("to_status", String(16), nullable=False),
+    Column("name", String(16), nullable=False),
+    Column("fence", Integer, nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("reason", Text),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("position", Integer, primary_key=True),
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("type", String(64), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("status", String(16)),
+    UniqueConstraint("job_id", "seq"),
+    sqlite_autoincrement=True,
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
+    Column("attempt", Integer, primary_key=True),
+    Column("fence", Integer, nullable=False),
+    Column("worker", String(128), nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("heartbeat_at", Float, nullable=False),
+    Column("ended_at", Float),
+    Column("end_reason", String(64)),
+    Column("late_output", Text),
+)
+_LIVE = text("ended_at IS NULL")
+Index("attempts_live", attempts.c.worker, sqlite_where=_LIVE, postgresql_where=_LIVE)
+
+stages = Table(
+    "stages",
+    metadata,
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
+    Column("node", String(128), primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("attempt", Integer, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("completed_at", Float, nullable=False),
+    Column("checkpoint_id", String(64), nullable=False),
+    Column("output_hash", String(64), nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("role", String(32), primary_key=True),
+    Column("owner", String(128), nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("acquired_at", Float, nullable=False),
+    Column("expires_at", Float, nullable=False),
+)
+
+queues = Table(
+    "queues",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("paused_at", Float),
+    Column("paused_by", String(128)),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("act", String(32), nullable=False),
+    Column("job_id", String(64), index=True),
+    Column("version", Integer),
+    Column("reason", Text),
+    Column("result", Text, nullable=False),
+)
+
+drills = Table(
+    "drills",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("started_at", Float, nullable=False),
+    Column("record", Text, nullable=False),
+)

@@ -1,0 +1,160 @@
+"""One tailer a process: notices commits, reads the log once, feeds every subscriber (R27–R29).
+
+A wake-up is a hint, the table is the truth: a subscriber that fell behind is told so and reads the log from
+its own cursor.
+"""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import structlog
+from sqlalchemy.exc import DBAPIError
+
+from jobdeck_backend.jobs.records import StoredEvent
+from jobdeck_backend.store import events
+from jobdeck_backend.store.engine import Database
+
+log = structlog.get_logger(__name__)
+
+BUSY_LOOK_S = 0.005
+IDLE_LOOK_S = 0.05
+# How long after the last commit the looks stay frequent.
+BUSY_FOR_S = 2.0
+PAGE = 1_000
+BACKLOG_MAX = 2_000
+
+
+class Subscription:
+    """The events of one job as they are committed, for one reader."""
+
+    def __init__(self) -> None:
+        self._events: deque[StoredEvent] = deque()
+        self._arrived = asyncio.Event()
+        self._behind = False
+
+    def push(self, new: Sequence[StoredEvent]) -> None:
+        """Called by the tailer. A reader too slow for its bound loses its place and is told."""
+        if len(self._events) + len(new) > BACKLOG_MAX:
+            self._events.clear()
+            self._behind = True
+        else:
+            self._events.extend(new)
+        self._arrived.set()
+
+    async def wait(self) -> None:
+        """Until something arrived, or the tailer ended."""
+        await self._arrived.wait()
+
+    def release(self) -> None:
+        """Let a waiting reader go on with nothing."""
+        self._arrived.set()
+
+    def take(self) -> tuple[list[StoredEvent], bool]:
+        """What arrived, and whether the reader is behind and must read the log from its cursor."""
+        self._arrived.clear()
+        taken, behind = list(self._events), self._behind
+        self._events.clear()
+        self._behind = False
+        return taken, behind
+
+
+class Tailer:
+    """Runs on the event loop. Its look at an idle database costs microseconds."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._subscriptions: dict[str, set[Subscription]] = defaultdict(set)
+        self._listeners: list[Callable[[Sequence[StoredEvent]], None]] = []
+        self._poke = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._last_commit = 0.0
+        self.position = 0
+        self.dropped = 0
+        """Readers that fell behind since the start."""
+
+    def start(self) -> None:
+        """Begin at the log's present end."""
+        with self._database.read() as tx:
+            self.position = events.last_position(tx)
+        self._task = asyncio.create_task(self._run(), name="tailer")
+
+    async def stop(self) -> None:
+        """End, and let every waiting reader go."""
+        self.release_all()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def release_all(self) -> None:
+        """Let every waiting reader look up: the server stops."""
+        for readers in self._subscriptions.values():
+            for subscription in readers:
+                subscription.release()
+
+    def poke(self) -> None:
+        """This process committed something: look now. Only from the event loop's thread."""
+        self._poke.set()
+
+    def listen(self, listener: Callable[[Sequence[StoredEvent]], None]) -> None:
+        """Call ``listener`` with every batch of new events of all jobs, in commit order."""
+        self._listeners.append(listener)
+
+    @contextmanager
+    def subscribe(self, job_id: str) -> Iterator[Subscription]:
+        """Receive one job's new events from now on."""
+        subscription = Subscription()
+        self._subscriptions[job_id].add(subscription)
+        try:
+            yield subscription
+        finally:
+            self._subscriptions[job_id].discard(subscription)
+            if not self._subscriptions[job_id]:
+                del self._subscriptions[job_id]
+
+    @property
+    def subscribers(self) -> int:
+        """How many streams are fed."""
+        return sum(len(readers) for readers in self._subscriptions.values())
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        connection = self._database.open_reader()
+        seen = -1
+        while True:
+            self._poke.clear()
+            try:
+                version = int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
+                if version != seen:
+                    seen = version
+                    self._last_commit = loop.time()
+                    while self._deliver(page := events.read_feed(connection, self.position, PAGE)):
+                        if len(page) < PAGE:
+                            break
+                        await asyncio.sleep(0)
+                connection.rollback()  # ends the snapshot: the next look must see later commits
+            except DBAPIError as error:
+                log.warning("the log could not be read; tried again", error=str(error.orig))
+                connection.invalidate()
+            busy = loop.time() - self._last_commit < BUSY_FOR_S
+            try:
+                async with asyncio.timeout(BUSY_LOOK_S if busy else IDLE_LOOK_S):
+                    await self._poke.wait()
+            except TimeoutError:
+                continue
+
+    def _deliver(self, page: list[StoredEvent]) -> bool:
+        if not page:
+            return False
+        self.position = page[-1].position
+        by_job: dict[str, list[StoredEvent]] = {}
+        for event in page:
+            if event.job_id in self._subscriptions:
+                by_job.setdefault(event.job_id, []).append(event)
+        for job_id, new in by_job.items():
+            for subscription in self._subscriptions[job_id]:
+                subscription.push(new)
+        for listener in self._listeners:
+            listener(page)
+        return True

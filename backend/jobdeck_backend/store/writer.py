@@ -1,0 +1,95 @@
+"""Group commit: one thread writes; whatever is waiting goes into one transaction.
+
+No timer: a lone command commits at once, a crowd shares one sync to disk. Each command has its own savepoint,
+so a refused one takes none of its neighbours along.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from jobdeck_backend.errors import Unavailable
+from jobdeck_backend.store.engine import Database
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+GROUP_MAX = 256
+
+
+class Writer:
+    """The server's only writer. ``submit`` from any thread; await the future with ``asyncio.wrap_future``."""
+
+    def __init__(self, database: Database, *, on_commit: Callable[[], object] = lambda: None) -> None:
+        """``on_commit`` is called on the writer's thread after each group that reached the disk."""
+        self._database = database
+        self._on_commit = on_commit
+        self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, command: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
+        """Queue ``command(connection, *args, **kwargs)``; the future resolves after its commit.
+
+        The future raises what the command raised, or ``Unavailable`` when the database could not be written.
+        """
+        future: Future[T] = Future()
+        with self._wake:
+            if self._stopping:
+                raise Unavailable("the server is shutting down; nothing was stored")
+            self._waiting.append((lambda connection: command(connection, *args, **kwargs), future))
+            self._wake.notify()
+        return future
+
+    def stop(self) -> None:
+        """Write what is waiting, then end."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while group := self._next_group():
+            try:
+                settled = self._commit(group)
+            except DBAPIError as error:
+                reason = Unavailable(f"the database cannot be written ({error.orig}); nothing was stored")
+                for _command, future in group:
+                    future.set_exception(reason)
+                continue
+            for future, result, failure in settled:
+                if failure is None:
+                    future.set_result(result)
+                else:
+                    future.set_exception(failure)
+            self._on_commit()
+
+    def _next_group(self) -> list[tuple[Callable[[Connection], Any], Future[Any]]]:
+        with self._wake:
+            while not self._waiting and not self._stopping:
+                self._wake.wait()
+            return [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP_MAX))]
+
+    def _commit(
+        self, group: list[tuple[Callable[[Connection], Any], Future[Any]]]
+    ) -> list[tuple[Future[Any], Any, BaseException | None]]:
+        settled: list[tuple[Future[Any], Any, BaseException | None]] = []
+        with self._database.write() as connection:
+            for command, future in group:
+                connection.exec_driver_sql("SAVEPOINT command")
+                try:
+                    settled.append((future, command(connection), None))
+                except OperationalError:
+                    raise  # the database itself: the whole group failed
+                except Exception as error:
+                    connection.exec_driver_sql("ROLLBACK TO command")
+                    settled.append((future, None, error))
+                connection.exec_driver_sql("RELEASE command")
+        return settled

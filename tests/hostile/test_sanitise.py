@@ -1,0 +1,143 @@
+"""R38: text from outside cannot act on the terminal, whatever it holds."""
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jobdeck_tui.text.sanitise import MARKS_MAX, block, delete_unsafe, is_safe, one_line
+
+from .corpus import ACTIVE, HOSTILE
+
+ALL = [chr(code) for code in range(0x110000)]
+FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
+VISIBLE_FORMAT = {"\u08e2", "\u06dd", "\u070f"}
+
+
+def survivors(text: str) -> set[str]:
+    return {character for character in text if unicodedata.category(character) in FORBIDDEN}
+
+
+def test_r38_no_control_surrogate_or_separator_survives_over_all_code_points():
+    every = "".join(ALL)
+    assert survivors(one_line(every, len(every))) == set()
+    assert survivors(block(every, len(every))) <= {"\n"}
+    for character in ALL:
+        assert is_safe(one_line(character)), hex(ord(character))
+    assert is_safe(block(every, len(every)), lines=True)
+
+
+def test_r38_every_invisible_format_character_is_gone():
+    for character in ALL:
+        invisible = unicodedata.category(character) == "Cf" and not (
+            unicodedata.name(character, "").startswith(("ARABIC", "SYRIAC", "KAITHI", "EGYPTIAN"))
+        )
+        if invisible:
+            assert one_line(character) in ("", "\ufffd"), hex(ord(character))
+
+
+def test_ordinary_text_is_untouched():
+    for text in (
+        "writing section 3/7",
+        "naïve café",
+        "日本語テキスト",
+        "Ελλάδα",
+        "[/] [@click=app.quit]x[/]",
+        "e\u0301",
+    ):
+        assert one_line(text) == text
+        assert block(text) == text
+    assert block("a\nb\r\nc") == "a\nb\nc"
+    assert one_line("a\nb\r\nc") == "a␤b␤c"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_r38_the_hostile_corpus_comes_out_safe(text):
+    assert is_safe(one_line(text))
+    assert is_safe(block(text), lines=True)
+    assert is_safe(delete_unsafe(text))
+    one_line(text).encode()
+    block(text).encode()
+
+
+@pytest.mark.parametrize("text", ACTIVE)
+def test_r38_complete_escape_sequences_leave_nothing_behind(text):
+    assert one_line(f"before{text}after") == "beforeafter"
+
+
+def test_r38_a_sequence_hidden_in_another_does_not_come_alive():
+    assert "\x1b" not in one_line("\x1b\x1b[31m[31m")
+    assert one_line("\x1b\x1b[31m[31m") == "␛[31m"
+
+
+@given(st.text(alphabet=st.characters(codec=None), max_size=300), st.integers(1, 80))
+def test_r38_any_text_comes_out_safe_bounded_and_stable(text, limit):
+    line = one_line(text, limit)
+    assert is_safe(line)
+    assert len(line) <= limit
+    assert one_line(line, limit) == line
+    body = block(text, limit)
+    assert is_safe(body, lines=True)
+    assert len(body) <= limit
+    assert block(body, limit) == body
+
+
+@given(st.text(alphabet="\x1b\x9b\x9d\x90\x07\\[]P;0m \n\u202e\u200b\u0301a", max_size=200))
+def test_r38_text_made_of_escapes_comes_out_safe(text):
+    assert is_safe(one_line(text))
+    assert is_safe(block(text), lines=True)
+
+
+def test_combining_marks_cannot_pile_up():
+    line = one_line("Z" + "\u0336" * 500 + "a" + "\u20dd" * 3)
+    assert line == "Z" + "\u0336" * MARKS_MAX + "a" + "\u20dd" * 3
+
+
+def test_a_cut_says_so():
+    assert one_line("x" * 50, 10) == "x" * 9 + "⋯"
+    assert one_line("x" * 10, 10) == "x" * 10
+    assert block("é" * 50, 10) == "é" * 9 + "⋯"
+
+
+LONG = 1_000_000
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "\x1b[",
+        "\x1b]",
+        "\x9d",
+        "\x9b0",
+        "\x1b ",
+        "\x1b]0;a",
+        "\u202e",
+        "\u0301",
+        "\x1bP\x1b",
+        "a",
+        "\r",
+        "0;",
+    ],
+)
+def test_r38_time_is_linear_in_hostile_input(piece):
+    def seconds(length: int) -> float:
+        text = "\x1b[" + piece * (length // len(piece))
+        started = time.process_time()
+        block(text, length + 2)
+        one_line(text, length + 2)
+        return time.process_time() - started
+
+    seconds(LONG // 8)
+    small, large = seconds(LONG // 8), seconds(LONG)
+    assert large < 2.0
+    # Eight times the text: a quadratic search would take 64 times as long.
+    assert large < 24 * max(small, 0.01)
+
+
+def test_a_megabyte_costs_only_its_bound():
+    text = "\x1b[31m\u202e" * 200_000
+    started = time.process_time()
+    for _ in range(100):
+        one_line(text, 200)
+    assert time.process_time() - started < 0.5

@@ -1,0 +1,223 @@
+"""The deck as a program: its screens, its one timer, its manners in a terminal."""
+
+import os
+import sys
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+from textual.screen import Screen
+
+from jobdeck_tui.deck import Deck
+from jobdeck_tui.link import Link, Reach
+from jobdeck_tui.reaching import Reaching
+from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
+from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.screens.cluster import ClusterScreen
+from jobdeck_tui.screens.dialogs import Question
+from jobdeck_tui.screens.drills import DrillsScreen
+from jobdeck_tui.screens.events import EventsScreen
+from jobdeck_tui.screens.help import HelpScreen
+from jobdeck_tui.screens.job import JobScreen
+from jobdeck_tui.screens.jobs import JobsScreen
+from jobdeck_tui.screens.my_acts import MyActsScreen
+from jobdeck_tui.styles import SHEETS, VARIABLES
+
+FLUSH_SECONDS = 0.1
+TICK_SECONDS = 1.0
+NO_TERMINAL = 2
+Severity = Literal["information", "warning", "error"]
+
+
+class DeckApp(App[int], inherit_bindings=False):
+    """The deck. All it knows is in ``deck``; all it sends and reads goes through ``link``."""
+
+    CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "jobdeck"
+    MODES: ClassVar[dict[str, type[Screen[None]]]] = {  # type: ignore[assignment]
+        "jobs": JobsScreen,
+        "cluster": ClusterScreen,
+        "drills": DrillsScreen,
+        "events": EventsScreen,
+    }
+    DEFAULT_MODE = "jobs"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "mode('jobs')", "Jobs"),
+        Binding("2", "mode('cluster')", "Cluster"),
+        Binding("4", "mode('drills')", "Drills"),
+        Binding("5", "mode('events')", "Events"),
+        Binding("q,ctrl+c,ctrl+q", "leave_program", "Quit", key_display="q"),
+        Binding("L", "my_acts", "My acts and their results", show=False),
+        Binding("question_mark,f1", "help", "Help", key_display="?"),
+    ]
+
+    def __init__(self, reach: Reach, deck: Deck | None = None) -> None:
+        # Without this Textual turns colours to greys under NO_COLOR, and still sends them.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
+        self.deck = deck or Deck()
+        self.link = Link(self, reach)
+        self.farewell = ""
+        self._flushed_at = float("-inf")
+        self._ticks = 0
+
+    # Life
+
+    def on_mount(self) -> None:
+        """Starts the timers, and the link once the first frame is out."""
+        if not self.is_headless:
+            end_on_signals(self.end)
+        self.set_interval(FLUSH_SECONDS, self._draw)
+        self.set_interval(TICK_SECONDS, self._tick)
+        self.call_after_refresh(lambda: self.link.start(self, self.link.run, "link"))
+
+    async def on_unmount(self) -> None:
+        """Nothing is left open."""
+        await self.link.close()
+
+    def end(self, code: int) -> None:
+        """Ends the program; acts still in their grace are not sent."""
+        self.deck.acts.drop_pending("not sent: the deck was closed")
+        self.exit(code, return_code=code)
+
+    def give_up(self, words: str, code: int) -> None:
+        """Ends the program because there is no server to show; ``words`` stay on the terminal."""
+        self.farewell = words
+        self.end(code)
+
+    # Drawing
+
+    def front(self) -> DeckScreen | None:
+        """The deck screen in view, under any dialog."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, DeckScreen):
+                return screen
+        return None
+
+    def _draw(self) -> None:
+        """Draws what is new, at most ten times a second; at rest once a second, for ages and countdowns."""
+        if self.deck.graces():
+            self.send_due_acts()
+        now = self.deck.monotonic()
+        if not self.deck.fresh and now - self._flushed_at < TICK_SECONDS and not self.deck.graces():
+            return
+        self.deck.fresh = False
+        self._flushed_at = now
+        screen = self.front()
+        if screen is not None and screen.is_mounted and self.size.height:
+            screen.flush()
+
+    def _tick(self) -> None:
+        """Asks Dask itself, only while somebody looks at its answer."""
+        self._ticks += 1
+        if self.current_mode != "events":
+            self.link.poll_dask(with_cluster=self.current_mode != "jobs" or self._ticks % 3 == 1)
+
+    def send_due_acts(self) -> None:
+        """Sends the acts whose grace is over."""
+        self.link.send_due()
+
+    # Going about
+
+    @property
+    def cursor_job_id(self) -> str | None:
+        """The job under the list's cursor."""
+        for screen in self._screen_stacks.get("jobs", ()):
+            if isinstance(screen, JobsScreen) and screen.is_mounted:
+                return screen.table.cursor_id
+        return None
+
+    def open_job(self, job_id: str, tab: str = "events") -> None:
+        """Opens one job."""
+        self.push_screen(JobScreen(job_id, tab))
+
+    def show_mode(self, mode: str) -> None:
+        """Goes to one of the main screens."""
+        self.switch_mode(mode)
+
+    def action_mode(self, mode: str) -> None:
+        """Goes to one of the main screens."""
+        if isinstance(self.screen, DeckScreen):
+            self.show_mode(mode)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Not offered: the screen one is on."""
+        return not (action == "mode" and parameters == (self.current_mode,))
+
+    def action_help(self) -> None:
+        """Shows the keys of the screen in view."""
+        screen = self.screen
+        if isinstance(screen, DeckScreen):
+            bindings = [binding for _, binding, _, _ in screen.active_bindings.values()]
+            self.push_screen(HelpScreen(screen.TITLE_WORDS, bindings))
+
+    def action_my_acts(self) -> None:
+        """Lists the acts of this session."""
+        if isinstance(self.screen, DeckScreen):
+            self.push_screen(MyActsScreen(self.deck.acts.history(), self.deck.now()))
+
+    def action_leave_program(self) -> None:
+        """Quits; asks first when an act has not been sent or answered yet."""
+        pending = self.link.pending()
+        if not pending or isinstance(self.screen, Question):
+            self.end(0)
+            return
+        lines = [tracked.line(self.deck.now()) for tracked in pending]
+
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
+            if yes:
+                self.end(0)
+
+        self.push_screen(
+            Question("drop the acts and quit", lines, ["What is not sent yet will not be."]), answered
+        )
+
+    # Manners
+
+    def tell(self, words: str, *, severity: Severity = "information") -> None:
+        """Says something for a few seconds; never read as markup."""
+        self.notify(words, severity=severity, markup=False)
+
+    def copy_words(self, words: str, what: str) -> None:
+        """Sends words to the terminal's clipboard; whether it takes them is the terminal's affair."""
+        self.copy_to_clipboard(words)
+        self.tell(f"{what} sent to the terminal's clipboard: {words}")
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The deck's own colours, in every theme."""
+        return VARIABLES
+
+    def get_line_filters(self) -> list[LineFilter]:
+        """The last net below the sanitised client: no control character leaves this program."""
+        return [*super().get_line_filters(), self._control_filter]
+
+    _control_filter = ControlFilter()
+
+    def _fatal_error(self) -> None:
+        """A crash shows lines of code and no variable's value (Textual's own shows all locals)."""
+        self.bell()
+        self._exit_renderables.append(crash_report(self.console))
+        self._close_messages_no_wait()
+
+
+def run(server: str | None, state_dir: Path | None) -> int:
+    """Runs the deck until it is left and gives the exit code.
+
+    ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's state
+    directory), or starts one that ends with the deck.
+    """
+    if refusal := refusal_without_terminal(os.environ.get("TERM")):
+        sys.stderr.write(refusal + "\n")
+        return NO_TERMINAL
+    reaching = Reaching(server, state_dir)
+    app = DeckApp(reaching.reach)
+    app.deck.server_words = reaching.words
+    try:
+        app.run()
+    finally:
+        reaching.stop()
+    if app.farewell:
+        sys.stderr.write(app.farewell + "\n")
+    return app.return_code or 0

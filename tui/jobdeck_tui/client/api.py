@@ -1,0 +1,141 @@
+"""The operations API and the jobs API as typed calls. Every call may raise what ``errors`` lists."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
+from urllib.parse import quote
+
+from . import decode, models
+from .errors import NotUnderstood
+from .fields import Fields, Unreadable, many
+from .http import Http
+
+OPS = "/v1/ops"
+JOBS = "/v1/jobs/async"
+PAGE_ROWS = 1000
+
+Answer = TypeVar("Answer")
+
+
+class Api:
+    """One server. Used as an async context manager, or closed by hand."""
+
+    def __init__(self, url: str, http: Http | None = None) -> None:
+        self.http = http or Http(url)
+
+    @property
+    def url(self) -> str:
+        """The server's address."""
+        return self.http.url
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.http.close()
+
+    async def overview(self) -> models.Overview:
+        """Read the snapshot of the whole."""
+        return _read(decode.overview, await self.http.get(f"{OPS}/overview"))
+
+    async def pages(self) -> AsyncIterator[models.JobPage]:
+        """Read the whole job list, page by page."""
+        cursor: str | None = None
+        while True:
+            params: dict[str, str | int] = {"limit": PAGE_ROWS}
+            if cursor is not None:
+                params["cursor"] = cursor
+            page = _read(decode.job_page, await self.http.get(f"{OPS}/jobs", params))
+            yield page
+            if page.next is None or page.next == cursor:
+                return
+            cursor = page.next
+
+    async def job(self, job_id: str) -> models.JobDetail:
+        """Read everything known about one job."""
+        return _read(decode.job_detail, await self.http.get(job_path(job_id)))
+
+    async def why(self, job_id: str) -> tuple[str, str]:
+        """Read why a job is where it is: a code and a sentence."""
+        return _read(decode.why, await self.http.get(f"{job_path(job_id)}/why"))
+
+    async def act(
+        self,
+        act: str,
+        job_id: str,
+        *,
+        version: int | None = None,
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+    ) -> models.Job:
+        """Cancel, expire, resume or grant; give the row after it. ``version`` is the row's as it was seen."""
+        return _read(
+            decode.job, await self.http.post(*act_call(act, job_id, version, reason, extend_seconds))
+        )
+
+    async def cluster(self) -> models.Cluster:
+        """Read the backend's own view of the cluster."""
+        return _read(decode.cluster, await self.http.get(f"{OPS}/cluster"))
+
+    async def queues(self) -> tuple[models.Queue, ...]:
+        """Read every queue."""
+        return _list(decode.queue, await self.http.get(f"{OPS}/queues"), "queues")
+
+    async def pause_queue(self, name: str) -> None:
+        """Stop handing out a queue's jobs; it goes on accepting them."""
+        await self.http.post(f"{OPS}/queues/{quote(name, safe='')}/pause", {})
+
+    async def resume_queue(self, name: str) -> None:
+        """Hand out a queue's jobs again."""
+        await self.http.post(f"{OPS}/queues/{quote(name, safe='')}/resume", {})
+
+    async def start_drill(self, fault: str, *, confirm: str, target: str | None = None) -> models.Drill:
+        """Inject a fault; ``confirm`` repeats its name as the operator typed it."""
+        body = {"fault": fault, "confirm": confirm, "target": target}
+        return _read(decode.drill, await self.http.post(f"{OPS}/drills", body))
+
+    async def drill(self, drill_id: str) -> models.Drill:
+        """Read a drill whole."""
+        return _read(decode.drill, await self.http.get(f"{OPS}/drills/{quote(drill_id, safe='')}"))
+
+    async def workflows(self) -> tuple[models.Workflow, ...]:
+        """Read all workflows."""
+        return _list(decode.workflow, await self.http.get(f"{OPS}/workflows"), "workflows")
+
+    async def submit(self, request: Mapping[str, object]) -> models.Submitted:
+        """Ask for a job, with the fields of the jobs API's submit."""
+        return _read(decode.submitted, await self.http.post(f"{JOBS}/submit", request))
+
+    async def report(self, job_id: str) -> models.Report:
+        """Read a job's report as far as it is there."""
+        return _read(decode.report, await self.http.get(f"{JOBS}/job/{quote(job_id, safe='')}/report"))
+
+
+def job_path(job_id: str) -> str:
+    """Give the operations API's path of a job."""
+    return f"{OPS}/jobs/{quote(job_id, safe='')}"
+
+
+def act_call(
+    act: str, job_id: str, version: int | None, reason: str | None, extend_seconds: float | None
+) -> tuple[str, dict[str, object]]:
+    """Give path and body of an act."""
+    fields = {"version": version, "reason": reason, "extend_seconds": extend_seconds}
+    return f"{job_path(job_id)}/{act}", {name: value for name, value in fields.items() if value is not None}
+
+
+def _read(read: Callable[[object], Answer], data: object) -> Answer:
+    try:
+        return read(data)
+    except Unreadable as error:
+        raise NotUnderstood(f"The server's answer cannot be read: {error}.") from error
+
+
+def _list(read: Callable[[object], Answer], data: object, name: str) -> tuple[Answer, ...]:
+    return _read(lambda answer: many(Fields(answer).raw(name), read)[0], data)

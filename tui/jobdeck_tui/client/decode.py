@@ -1,0 +1,330 @@
+"""JSON from the wire → immutable models. The client's boundary: every string is sanitised here, once.
+
+Unknown fields are ignored. A field that is missing or of the wrong kind makes its item ``Unreadable``; lists
+leave such items out and count them, so that one broken row never hides the others.
+"""
+
+from jobdeck_tui.text.sanitise import one_line
+
+from . import models
+from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, many, moment, safe_json
+
+REPORT_LIMIT = 2_000_000
+
+
+def job(data: object) -> models.Job:
+    """Read one row of the job list."""
+    row = Fields(data)
+    return models.Job(
+        job_id=row.text("job_id"),
+        queue=row.text("queue"),
+        workflow=row.text("workflow"),
+        state=row.text("state"),
+        status=row.text("status"),
+        outcome=row.maybe_text("outcome"),
+        reason=row.maybe_text("reason", NOTE_LIMIT),
+        deadline=row.maybe_time("deadline"),
+        predicted_finish=row.maybe_time("predicted_finish"),
+        slack=row.maybe_number("slack"),
+        priority=row.integer("priority"),
+        attempt=row.integer("attempt"),
+        epoch=row.maybe_integer("epoch"),
+        worker=row.maybe_text("worker"),
+        stage=row.maybe_text("stage"),
+        stages_done=row.integer("stages_done"),
+        stages_total=row.maybe_integer("stages_total"),
+        heartbeat_age=row.maybe_number("heartbeat_age"),
+        version=row.integer("version"),
+        accepted_at=row.time("accepted_at"),
+        started_at=row.maybe_time("started_at"),
+        finished_at=row.maybe_time("finished_at"),
+        cancel_requested_at=row.maybe_time("cancel_requested_at"),
+        cancel_acknowledged_at=row.maybe_time("cancel_acknowledged_at"),
+        slot_taken=row.flag("slot_taken"),
+        after=row.texts("after"),
+        thread_id=row.text("thread_id"),
+        note=row.maybe_text("note", NOTE_LIMIT),
+        error=row.maybe_text("error", NOTE_LIMIT),
+    )
+
+
+def jobs(data: object) -> tuple[tuple[models.Job, ...], int]:
+    """Read the rows of a feed's ``jobs`` frame, and how many could not be read."""
+    return many(Fields(data).raw("jobs"), job)
+
+
+def job_page(data: object) -> models.JobPage:
+    """Read a page of the job list."""
+    page = Fields(data)
+    rows, unreadable = many(page.raw("jobs"), job)
+    return models.JobPage(
+        jobs=rows,
+        total=page.integer("total"),
+        matching=page.integer("matching"),
+        next=page.maybe_text("next", NOTE_LIMIT),
+        unreadable=unreadable,
+    )
+
+
+def scheduler(data: object) -> models.Scheduler:
+    """Read the supervisor's view of the scheduler."""
+    row = Fields(data)
+    return models.Scheduler(
+        state=row.text("state"),
+        address=row.maybe_text("address"),
+        epoch=row.integer("epoch"),
+        id=row.maybe_text("id"),
+        seen_age=row.maybe_number("seen_age"),
+        dashboard_url=row.maybe_text("dashboard_url"),
+    )
+
+
+def overview(data: object) -> models.Overview:
+    """Read the snapshot of the whole."""
+    row = Fields(data)
+    slots = row.counts("slots")
+    return models.Overview(
+        at=row.time("at"),
+        scheduler=scheduler(row.raw("scheduler")),
+        workers=row.integer("workers"),
+        slots_total=slots.get("total", 0),
+        slots_taken=slots.get("taken", 0),
+        counts=row.counts("counts"),
+        delivered=row.integer("delivered"),
+        drain_seconds=row.maybe_number("drain_seconds"),
+        paused=row.texts("paused"),
+        drills_allowed=row.flag("drills_allowed"),
+        read_only=row.flag("read_only"),
+    )
+
+
+def event(data: object) -> models.Event:
+    """Read one stored event of the feed over all jobs."""
+    row = Fields(data)
+    return models.Event(
+        job_id=row.text("job_id"),
+        seq=row.integer("seq"),
+        type=row.text("type"),
+        at=row.maybe_time("at"),
+        name=row.maybe_text("name"),
+        payload=row.free("payload"),
+    )
+
+
+def stream_event(job_id: str, seq: int, kind: str, data: object) -> models.Event:
+    """Read one stored event of a single job's stream, whose payload is the whole envelope."""
+    payload = safe_json(data)
+    if not isinstance(payload, dict):
+        raise Unreadable("not an object")
+    at = payload.get("timestamp")
+    name = payload.get("name")
+    return models.Event(
+        job_id=job_id,
+        seq=seq,
+        type=one_line(kind, NAME_LIMIT),
+        at=moment(at) if isinstance(at, str) else None,
+        name=one_line(name, NAME_LIMIT) if isinstance(name, str) else None,
+        payload=payload,
+    )
+
+
+def transition(data: object) -> models.Transition:
+    """Read one change of a job's status."""
+    row = Fields(data)
+    return models.Transition(
+        at=row.time("at"),
+        from_status=row.maybe_text("from_status"),
+        to_status=row.text("to_status"),
+        fence=row.integer("fence"),
+        name=row.text("name"),
+        actor=row.text("actor"),
+        reason=row.maybe_text("reason", NOTE_LIMIT),
+    )
+
+
+def attempt(data: object) -> models.Attempt:
+    """Read one execution of a job."""
+    row = Fields(data)
+    return models.Attempt(
+        attempt=row.integer("attempt"),
+        fence=row.integer("fence"),
+        worker=row.text("worker"),
+        pid=row.integer("pid"),
+        epoch=row.integer("epoch"),
+        started_at=row.time("started_at"),
+        heartbeat_at=row.time("heartbeat_at"),
+        ended_at=row.maybe_time("ended_at"),
+        end_reason=row.maybe_text("end_reason", NOTE_LIMIT),
+    )
+
+
+def stage(data: object) -> models.Stage:
+    """Read the evidence of one completed stage."""
+    row = Fields(data)
+    return models.Stage(
+        node=row.text("node"),
+        step=row.integer("step"),
+        attempt=row.integer("attempt"),
+        pid=row.integer("pid"),
+        started_at=row.time("started_at"),
+        completed_at=row.time("completed_at"),
+        checkpoint_id=row.text("checkpoint_id"),
+        output_hash=row.text("output_hash"),
+    )
+
+
+def job_detail(data: object) -> models.JobDetail:
+    """Read everything known about one job."""
+    row = Fields(data)
+    why_code, why_text = why(row.raw("why"))
+    return models.JobDetail(
+        job=job(row.raw("job")),
+        request=row.free("request"),
+        transitions=row.items("transitions", transition),
+        attempts=row.items("attempts", attempt),
+        stages=row.items("stages", stage),
+        why_code=why_code,
+        why_text=why_text,
+    )
+
+
+def why(data: object) -> tuple[str, str]:
+    """Read why a job is where it is: a code and a sentence."""
+    row = Fields(data)
+    return row.text("code"), row.text("text", NOTE_LIMIT)
+
+
+def worker(data: object) -> models.DaskWorker:
+    """Read one worker as the backend reports it."""
+    row = Fields(data)
+    return models.DaskWorker(
+        name=row.text("name"),
+        address=row.maybe_text("address"),
+        pid=row.maybe_integer("pid"),
+        threads=row.integer("threads"),
+        executing=row.integer("executing"),
+        ready=row.integer("ready"),
+        memory_bytes=row.integer("memory"),
+        last_seen_age=row.maybe_number("last_seen"),
+    )
+
+
+def disagreement(data: object) -> models.Disagreement:
+    """Read one difference between Dask's picture and the records."""
+    row = Fields(data)
+    return models.Disagreement(
+        kind=row.text("kind"),
+        job_id=row.text("job_id"),
+        text=row.text("text", NOTE_LIMIT),
+        seconds=row.number("seconds"),
+    )
+
+
+def cluster(data: object) -> models.Cluster:
+    """Read the backend's own view of the cluster."""
+    row = Fields(data)
+    return models.Cluster(
+        scheduler=row.free("scheduler"),
+        workers=row.items("workers", worker),
+        tasks=row.counts("tasks"),
+        disagreements=row.items("disagreements", disagreement),
+    )
+
+
+def queue(data: object) -> models.Queue:
+    """Read one queue."""
+    row = Fields(data)
+    return models.Queue(
+        name=row.text("name"),
+        paused=row.flag("paused"),
+        paused_by=row.maybe_text("paused_by"),
+        depth=row.counts("depth"),
+        oldest_age=row.maybe_number("oldest_age"),
+        p50=row.maybe_number("p50"),
+        p95=row.maybe_number("p95"),
+        done_per_minute=row.number("done_per_minute"),
+        at_risk=row.integer("at_risk"),
+    )
+
+
+def drill_step(data: object) -> models.DrillStep:
+    """Read one line of a drill's timeline."""
+    row = Fields(data)
+    return models.DrillStep(
+        at=row.time("at"),
+        name=row.text("name"),
+        text=row.text("text", NOTE_LIMIT),
+        expected=row.maybe_number("expected"),
+        seen=row.maybe_number("seen"),
+        verdict=row.maybe_text("verdict"),
+    )
+
+
+def drill_evidence(data: object) -> models.DrillEvidence:
+    """Read whether one job's completed stages ran again."""
+    row = Fields(data)
+    return models.DrillEvidence(
+        job_id=row.text("job_id"),
+        stages_before=row.texts("stages_before"),
+        stages_after=row.texts("stages_after"),
+        repeated=row.integer("repeated"),
+        state=row.text("state"),
+        attempt=row.integer("attempt"),
+    )
+
+
+def drill(data: object) -> models.Drill:
+    """Read a drill whole."""
+    row = Fields(data)
+    return models.Drill(
+        id=row.text("id"),
+        fault=row.text("fault"),
+        target=row.maybe_text("target"),
+        state=row.text("state"),
+        started_at=row.time("started_at"),
+        ended_at=row.maybe_time("ended_at"),
+        timeline=row.items("timeline", drill_step),
+        evidence=row.items("evidence", drill_evidence),
+    )
+
+
+def audit_row(data: object) -> models.AuditRow:
+    """Read one recorded act."""
+    row = Fields(data)
+    return models.AuditRow(
+        id=row.integer("id"),
+        at=row.time("at"),
+        actor=row.text("actor"),
+        act=row.text("act"),
+        job_id=row.maybe_text("job_id"),
+        version=row.maybe_integer("version"),
+        reason=row.maybe_text("reason", NOTE_LIMIT),
+        result=row.text("result", NOTE_LIMIT),
+    )
+
+
+def workflow(data: object) -> models.Workflow:
+    """Read one workflow."""
+    row = Fields(data)
+    return models.Workflow(
+        name=row.text("name"), description=row.text("description", NOTE_LIMIT), stages=row.texts("stages")
+    )
+
+
+def report(data: object) -> models.Report:
+    """Read a job's report."""
+    row = Fields(data)
+    return models.Report(
+        job_id=row.text("job_id"), has_report=row.flag("has_report"), text=row.body("report", REPORT_LIMIT)
+    )
+
+
+def submitted(data: object) -> models.Submitted:
+    """Read the answer to an accepted job."""
+    row = Fields(data)
+    return models.Submitted(
+        job_id=row.text("job_id"),
+        workflow=row.text("agent_type"),
+        created_at=row.time("created_at"),
+        deadline=row.maybe_time("deadline"),
+    )

@@ -1,0 +1,157 @@
+"""The feed over all jobs: one connection kept up for ever, its frames as typed items.
+
+The cursor of the last ``jobs`` frame is kept over a reconnect, so that nothing that changed meanwhile is
+missed; where the server does not know the cursor any more the feed starts anew and says so.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from httpx_sse import ServerSentEvent
+
+from . import decode, models
+from .api import OPS, Api
+from .errors import ClientError, Denied, NotReachable, Refused
+from .fields import Unreadable, parse
+from .sse import Backoff, sse_events
+
+SILENCE_SECONDS = 6.0
+"""The overview comes each second; a feed silent for this long is given up and opened again."""
+DENIED_RETRY_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The feed is open; ``resumed`` means that changes since the last cursor follow by themselves."""
+
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewSeen:
+    """A fresh snapshot of the whole."""
+
+    overview: models.Overview
+
+
+@dataclass(frozen=True, slots=True)
+class JobsChanged:
+    """The newest rows of the jobs that changed; ``unreadable`` of them could not be decoded."""
+
+    jobs: tuple[models.Job, ...]
+    unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventSeen:
+    """A stored event of some job."""
+
+    event: models.Event
+
+
+@dataclass(frozen=True, slots=True)
+class ActSeen:
+    """Somebody acted."""
+
+    row: models.AuditRow
+
+
+@dataclass(frozen=True, slots=True)
+class DrillChanged:
+    """A drill, whole, after a change."""
+
+    drill: models.Drill
+
+
+@dataclass(frozen=True, slots=True)
+class FrameUnreadable:
+    """A frame that could not be decoded was skipped."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The feed ended or could not be opened; the next attempt begins in ``retry_in`` seconds.
+
+    ``status`` is set where the server denied access (401, 403).
+    """
+
+    reason: str
+    retry_in: float
+    status: int | None = None
+
+
+FeedItem = (
+    Connected | OverviewSeen | JobsChanged | EventSeen | ActSeen | DrillChanged | FrameUnreadable | Lost
+)
+
+
+class Feed:
+    """Reads ``/v1/ops/events/stream``; iterate ``items()``, cancel the task to stop."""
+
+    def __init__(self, api: Api, *, events: bool = False) -> None:
+        self._api = api
+        self._events = events
+        self.cursor: str | None = None
+        self._backoff = Backoff()
+
+    async def items(self) -> AsyncIterator[FeedItem]:
+        """Give what happens, for ever, reconnecting by itself."""
+        while True:
+            try:
+                async for item in self._connection():
+                    yield item
+                lost = Lost("the server closed the feed", self._backoff.wait_seconds())
+            except Denied as error:
+                lost = Lost(error.message, DENIED_RETRY_SECONDS, error.status)
+            except Refused as error:
+                self.cursor = None
+                lost = Lost(error.message, self._backoff.wait_seconds())
+            except ClientError as error:
+                lost = Lost(error.message, self._backoff.wait_seconds())
+            yield lost
+            await asyncio.sleep(lost.retry_in)
+
+    async def _connection(self) -> AsyncIterator[FeedItem]:
+        params: dict[str, str | bool] = {"events": "true" if self._events else "false"}
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if self.cursor is not None:
+            headers["Last-Event-ID"] = self.cursor
+        async with self._api.http.stream(
+            f"{OPS}/events/stream", params=params, headers=headers, read_seconds=SILENCE_SECONDS
+        ) as response:
+            yield Connected(resumed=self.cursor is not None)
+            async for frame in sse_events(response):
+                self._backoff.reset()
+                if frame.event == "job.shutdown":
+                    raise NotReachable("The server is shutting down.")
+                item = _item(frame)
+                if item is None:
+                    continue
+                yield item
+                # Only after the rows were taken: a reader that stops in between gets them again.
+                if frame.event == "jobs" and frame.id:
+                    self.cursor = frame.id
+
+
+def _item(frame: ServerSentEvent) -> FeedItem | None:
+    try:
+        data = parse(frame.data)
+        match frame.event:
+            case "overview":
+                return OverviewSeen(decode.overview(data))
+            case "jobs":
+                rows, unreadable = decode.jobs(data)
+                return JobsChanged(rows, unreadable)
+            case "event":
+                return EventSeen(decode.event(data))
+            case "act":
+                return ActSeen(decode.audit_row(data))
+            case "drill":
+                return DrillChanged(decode.drill(data))
+            case _:
+                return None
+    except Unreadable:
+        return FrameUnreadable(frame.event)

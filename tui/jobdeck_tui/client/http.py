@@ -1,0 +1,178 @@
+"""One HTTP connection pool to one server, and how its answers become typed errors."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from jobdeck_tui.text.sanitise import one_line
+
+from . import decode
+from .errors import Denied, NotReachable, NotUnderstood, Refused, TimedOut
+from .fields import NOTE_LIMIT, Unreadable, parse
+from .models import Job
+
+CONNECT_SECONDS = 3.0
+ANSWER_SECONDS = 10.0
+BODY_BYTES_MAX = 64 << 20
+
+# Raised before a request can have reached the server: nothing was changed.
+_BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+
+Params = Mapping[str, str | int | bool]
+
+
+class Http:
+    """Requests to one server. ``url`` has no path; close it when done."""
+
+    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._client = httpx.AsyncClient(
+            base_url=self.url,
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            # A proxy of the environment must not come between a deck and its own machine.
+            trust_env=not is_loopback(url),
+            transport=transport,
+        )
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._client.aclose()
+
+    async def get(self, path: str, params: Params | None = None) -> object:
+        """Read one resource as parsed JSON.
+
+        Raises:
+            NotReachable, Denied, Refused, NotUnderstood: as they say.
+        """
+        try:
+            return await self._exchange("GET", path, params=dict(params or {}))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._not_reachable(error) from error
+
+    async def post(self, path: str, body: Mapping[str, object]) -> object:
+        """Send a change; give the answer as parsed JSON.
+
+        Raises:
+            NotReachable: it was never sent. TimedOut: it was, and no answer came.
+            Denied, Refused, NotUnderstood: as they say.
+        """
+        try:
+            return await self._exchange("POST", path, json=dict(body))
+        except (*_BEFORE_SENDING, httpx.InvalidURL) as error:
+            raise self._not_reachable(error) from error
+        except httpx.HTTPError as error:
+            what = f"No answer from {self.url} ({_why(error)})"
+            raise TimedOut(f"{what}: it may or may not have been done; look before asking again.") from error
+
+    async def _exchange(self, method: str, path: str, **content: Any) -> object:
+        async with self._client.stream(method, path, **content) as response:
+            body = await read_bounded(response)
+        _raise_for(response.status_code, body)
+        try:
+            return parse(body)
+        except Unreadable as error:
+            raise NotUnderstood(f"{self.url} does not answer as a jobdeck server does.") from error
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, params: Params | None = None, headers: Mapping[str, str], read_seconds: float
+    ) -> AsyncIterator[httpx.Response]:
+        """Open a response whose body is read as it comes; ``read_seconds`` bounds each silence.
+
+        Raises:
+            NotReachable, Denied, Refused: as they say.
+        """
+        timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS, read=read_seconds)
+        try:
+            async with self._client.stream(
+                "GET", path, params=dict(params or {}), headers=dict(headers), timeout=timeout
+            ) as response:
+                if response.status_code >= 400:
+                    _raise_for(response.status_code, await read_bounded(response))
+                yield response
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._not_reachable(error) from error
+
+    def _not_reachable(self, error: Exception) -> NotReachable:
+        return NotReachable(f"No answer from {self.url} ({_why(error)}).")
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL names this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "timed out"
+    text = one_line(str(error), 200)
+    return {"All connection attempts failed": "connection refused"}.get(text, text) or type(error).__name__
+
+
+async def read_bounded(response: httpx.Response, limit: int = BODY_BYTES_MAX) -> bytes:
+    """Read a body whole.
+
+    Raises:
+        NotUnderstood: it is larger than ``limit`` bytes.
+    """
+    chunks: list[bytes] = []
+    held = 0
+    async for chunk in response.aiter_bytes():
+        held += len(chunk)
+        if held > limit:
+            raise NotUnderstood(f"An answer larger than {limit} bytes was refused.")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _raise_for(status: int, body: bytes) -> None:
+    if status < 300:
+        return
+    code, message, current = _detail(body)
+    message = message or f"The server answered {status}."
+    if status in (401, 403):
+        raise Denied(message, status)
+    raise Refused(message, status=status, code=code, current=current)
+
+
+def _detail(content: bytes) -> tuple[str, str, Job | None]:
+    """Read ``{"detail": …}`` in any of the shapes the two APIs use."""
+    try:
+        body = parse(content)
+    except Unreadable:
+        return "", "", None
+    detail = body.get("detail") if isinstance(body, dict) else None
+    if isinstance(detail, str):
+        return "", one_line(detail, NOTE_LIMIT), None
+    if isinstance(detail, list):
+        return "invalid_input", _validation(detail), None
+    if not isinstance(detail, dict):
+        return "", "", None
+    try:
+        current = decode.job(detail.get("current"))
+    except Unreadable:
+        current = None
+    return (
+        one_line(str(detail.get("code", "")), 100),
+        one_line(str(detail.get("message", "")), NOTE_LIMIT),
+        current,
+    )
+
+
+def _validation(errors: list[object]) -> str:
+    """Say what FastAPI's validation found, as in ``input: String should have at least 1 character``."""
+    said: list[str] = []
+    for error in errors[:5]:
+        if isinstance(error, dict):
+            where = error.get("loc")
+            field = str(where[-1]) if isinstance(where, list) and where else "request"
+            said.append(f"{field}: {error.get('msg', 'not valid')}")
+    return one_line("; ".join(said), NOTE_LIMIT)

@@ -1,0 +1,76 @@
+"""Where the instance of this machine keeps its state, and whether one is running there.
+
+A running backend holds a lock on ``jobdeck.lock`` in its state directory; the file names its pid and address.
+"""
+
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobdeck_tui.text.sanitise import one_line
+
+LOCK_NAME = "jobdeck.lock"
+LOCK_BYTES_MAX = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A running backend."""
+
+    url: str
+    pid: int
+    state_dir: Path
+
+
+def default_state_dir() -> Path:
+    """Give the state directory: ``JOBDECK_STATE_DIR``, or the platform's place for a user's state."""
+    named = os.environ.get("JOBDECK_STATE_DIR")
+    if named:
+        return Path(named)
+    from platformdirs import user_state_path
+
+    return user_state_path("jobdeck")
+
+
+def running_instance(state_dir: Path) -> Instance | None:
+    """Give the backend that runs on ``state_dir``, if one does."""
+    path = state_dir / LOCK_NAME
+    try:
+        with path.open("rb") as file:
+            found = _read(file.read(LOCK_BYTES_MAX), state_dir)
+            # The lock is only tried where its writer seems to live: a backend that is just starting must not
+            # find it taken by us.
+            if found is None or not _alive(found.pid) or not _locked(file.fileno()):
+                return None
+            return found
+    except OSError:
+        return None
+
+
+def _read(content: bytes, state_dir: Path) -> Instance | None:
+    try:
+        record = json.loads(content)
+        return Instance(one_line(record["url"], 300), int(record["pid"]), state_dir)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return pid > 0
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False

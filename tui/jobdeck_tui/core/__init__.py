@@ -1,0 +1,1 @@
+"""What the deck decides, as pure functions and state machines: no I/O, no terminal, clocks passed in."""

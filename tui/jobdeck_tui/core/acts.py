@@ -1,0 +1,196 @@
+"""One-key acts as a state machine: nothing is sent while the grace runs, and every result is tracked.
+
+    GRACE ──due, or the same key again──► SENT ──2xx──► ACCEPTED ──a row shows it──► SEEN
+      │ u                                  ├──4xx──────► REFUSED                      ▲
+      ▼                                    └──no answer► UNKNOWN ──a row shows it─────┘
+    UNDONE
+
+The target's id and version are frozen at the key press: an act can never land on another row, nor on a newer
+state of the row than the operator saw. ``now`` is Unix seconds of one clock throughout.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import count
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.text.format import state_word
+
+from .columns import display_state
+from .eligibility import Act
+
+GRACE_SECONDS = 3.0
+HISTORY_MAX = 200
+
+
+class Phase(Enum):
+    """How far an act has come."""
+
+    GRACE = "requested"
+    SENT = "sent"
+    ACCEPTED = "accepted"
+    SEEN = "seen"
+    REFUSED = "refused"
+    UNKNOWN = "outcome unknown, checking"
+    UNDONE = "undone"
+
+
+ENDED = frozenset({Phase.SEEN, Phase.REFUSED, Phase.UNDONE})
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """One act on one job; ``version`` is the row's as the operator saw it."""
+
+    number: int
+    act: Act
+    job_id: str
+    version: int
+    requested_at: float
+    due_at: float
+    phase: Phase
+    text: str = ""
+    extend_seconds: float | None = None
+
+    def line(self, now: float) -> str:
+        """Say it in one line, as in ``cancel 64e50cad in 3 s · u undo · c now``."""
+        name = f"{self.act.value} {self.job_id[:8]}"
+        if self.phase is Phase.GRACE:
+            return f"{name} in {max(self.due_at - now, 0.0):.0f} s · u undo · {self.act.value[0]} now"
+        return f"{name}: {self.text or self.phase.value}"
+
+
+class Acts:
+    """The acts of this operator in this session."""
+
+    def __init__(self, grace_seconds: float = GRACE_SECONDS) -> None:
+        self.grace_seconds = grace_seconds
+        self._open: dict[int, Tracked] = {}
+        self._ended: deque[Tracked] = deque(maxlen=HISTORY_MAX)
+        self._numbers = count(1)
+
+    def request(self, act: Act, job: Job, now: float, *, extend_seconds: float | None = None) -> Tracked:
+        """Begin the grace of an act; the same act asked again on the same job becomes due at once.
+
+        Another act on the same job takes the place of one whose grace still runs.
+        """
+        running = self.on_job(job.job_id)
+        if running is not None and running.phase is Phase.GRACE:
+            if running.act is act:
+                return self._keep(replace(running, due_at=now))
+            self._end(running, Phase.UNDONE, f"replaced by {act.value}")
+        due_at = now + self.grace_seconds
+        return self._keep(
+            Tracked(
+                next(self._numbers),
+                act,
+                job.job_id,
+                job.version,
+                now,
+                due_at,
+                Phase.GRACE,
+                "",
+                extend_seconds,
+            )
+        )
+
+    def confirmed(
+        self, act: Act, jobs: Iterable[Job], now: float, *, extend_seconds: float | None = None
+    ) -> list[Tracked]:
+        """Take acts a dialogue has already confirmed: they are due at once."""
+        asked = [self.request(act, job, now, extend_seconds=extend_seconds) for job in jobs]
+        return [self._keep(replace(tracked, due_at=now)) for tracked in asked]
+
+    def undo(self) -> Tracked | None:
+        """Take back the newest act whose grace still runs."""
+        pending = self.pending()
+        return self._end(pending[-1], Phase.UNDONE, "undone, nothing was sent") if pending else None
+
+    def drop_pending(self, reason: str) -> list[Tracked]:
+        """Take back every act in its grace, as when the program ends."""
+        return [self._end(pending, Phase.UNDONE, reason) for pending in self.pending()]
+
+    def due(self, now: float, *, live: bool) -> list[Tracked]:
+        """Give the acts to send now, as sent; without a live connection they are refused instead."""
+        ready = [tracked for tracked in self.pending() if tracked.due_at <= now]
+        if live:
+            return [self._keep(replace(tracked, phase=Phase.SENT, text="sent")) for tracked in ready]
+        for tracked in ready:
+            self._end(tracked, Phase.REFUSED, "not sent: the connection was lost")
+        return []
+
+    def accepted(self, number: int, job: Job, now: float) -> Tracked | None:
+        """The server did it and gave the row after it."""
+        tracked = self._open.get(number)
+        if tracked is None:
+            return None
+        self._keep(replace(tracked, phase=Phase.ACCEPTED, text="accepted"))
+        self.observe((job,), now)
+        return self._open.get(number) or next((past for past in self._ended if past.number == number), None)
+
+    def refused(self, number: int, message: str, current: Job | None = None) -> Tracked | None:
+        """The server would not; ``current`` is the row as it is."""
+        tracked = self._open.get(number)
+        if tracked is None:
+            return None
+        state = f" It is {state_word(display_state(current))} now." if current is not None else ""
+        return self._end(tracked, Phase.REFUSED, f"refused: {message}{state}")
+
+    def unknown(self, number: int) -> Tracked | None:
+        """No answer came: it may or may not have been done; the rows will tell."""
+        tracked = self._open.get(number)
+        return self._keep(replace(tracked, phase=Phase.UNKNOWN, text="")) if tracked else None
+
+    def observe(self, jobs: Iterable[Job], now: float) -> list[Tracked]:
+        """Look at rows that arrived; give the acts whose effect they show."""
+        rows = {job.job_id: job for job in jobs}
+        waiting = (Phase.ACCEPTED, Phase.UNKNOWN)
+        seen: list[Tracked] = []
+        for tracked in list(self._open.values()):
+            job = rows.get(tracked.job_id)
+            if job is not None and tracked.phase in waiting and _shows(tracked, job):
+                took = now - tracked.due_at
+                text = f"seen: {state_word(display_state(job))} after {max(took, 0.0):.1f} s"
+                seen.append(self._end(tracked, Phase.SEEN, text))
+        return seen
+
+    def on_job(self, job_id: str) -> Tracked | None:
+        """Give the newest open act on a job."""
+        return next(
+            (open_act for open_act in reversed(self._open.values()) if open_act.job_id == job_id), None
+        )
+
+    def pending(self) -> list[Tracked]:
+        """Give the acts whose grace runs, oldest first."""
+        return [tracked for tracked in self._open.values() if tracked.phase is Phase.GRACE]
+
+    def unfinished(self) -> list[Tracked]:
+        """Give the acts that are not settled yet, oldest first."""
+        return list(self._open.values())
+
+    def history(self) -> list[Tracked]:
+        """Give all acts, newest first."""
+        return sorted((*self._open.values(), *self._ended), key=lambda tracked: -tracked.number)
+
+    def _keep(self, tracked: Tracked) -> Tracked:
+        self._open[tracked.number] = tracked
+        return tracked
+
+    def _end(self, tracked: Tracked, phase: Phase, text: str) -> Tracked:
+        self._open.pop(tracked.number, None)
+        ended = replace(tracked, phase=phase, text=text)
+        self._ended.append(ended)
+        return ended
+
+
+def _shows(tracked: Tracked, job: Job) -> bool:
+    """Whether a row shows the act's effect. A cancel is seen only once the worker acknowledged it."""
+    if tracked.act is Act.CANCEL:
+        return job.state == "cancelled" and not job.cancelling
+    if tracked.act is Act.EXPIRE:
+        return job.state == "expired"
+    if tracked.act is Act.RESUME:
+        return job.version > tracked.version and not (job.finished and job.state != "succeeded")
+    return job.version > tracked.version

@@ -1,0 +1,113 @@
+"""Which columns a width has room for, and what stands in them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.text.format import NONE, age, cells, fit, short_id, signed, state_label, time_left
+
+GUTTER = 3
+"""Cells before the first column: the cursor's sign and the mark."""
+HEARTBEAT_LATE_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; ``width`` in cells, shown on screens from ``from_width`` to ``to_width`` cells wide."""
+
+    key: str
+    title: str
+    width: int
+    from_width: int = 0
+    right: bool = False
+    to_width: int = 1_000_000
+
+
+# STATE is twelve cells for its longest word, CANCELLING. ID, STATE and LEFT are never dropped.
+COLUMNS = (
+    Column("id", "ID", 8),
+    Column("state", "STATE", 12),
+    Column("queue", "QUEUE", 9, 100, to_width=119),
+    Column("queue", "QUEUE", 15, 120),
+    Column("left", "LEFT", 7, right=True),
+    Column("slack", "SLACK", 7, 130, right=True),
+    Column("agent", "AGENT", 15, 60),
+    Column("try", "TRY", 3, 76, right=True),
+    Column("worker", "WORKER", 8, 100),
+    Column("age", "AGE", 5, 110, right=True),
+    Column("note", "NOTE", 0, 60),
+)
+
+
+def visible(width: int) -> tuple[Column, ...]:
+    """Give the columns shown on ``width`` cells; the note takes what the others leave."""
+    shown = [column for column in COLUMNS if column.from_width <= width <= column.to_width]
+    taken = GUTTER + sum(column.width + 1 for column in shown if column.key != "note")
+    return tuple(
+        Column("note", column.title, max(width - taken, 4), column.from_width)
+        if column.key == "note"
+        else column
+        for column in shown
+    )
+
+
+def display_state(job: Job) -> str:
+    """Give the state as the operator must see it: a cancel not yet acknowledged and a late heartbeat show."""
+    if job.cancelling:
+        return "cancelling"
+    late = job.heartbeat_age is not None and job.heartbeat_age > HEARTBEAT_LATE_SECONDS
+    return "ghost" if late and job.state == "running" else job.state
+
+
+def left_seconds(job: Job, now: float) -> float | None:
+    """Seconds to the deadline, negative when over; None for finished jobs and those without one."""
+    return None if job.deadline is None or job.finished else job.deadline - now
+
+
+def progress(job: Job) -> str:
+    """Write the stage a job is in, ``report 3/4``; empty before the first."""
+    if job.stage is None:
+        return ""
+    total = f"/{job.stages_total}" if job.stages_total is not None else ""
+    return f"{job.stage} {job.stages_done}{total}"
+
+
+def note(job: Job) -> str:
+    """Give the one most useful remark on a job: what went wrong, what it waits for, or where it is."""
+    if job.state in ("failed", "expired", "cancelled", "held"):
+        return job.error or job.reason or job.note or progress(job)
+    return job.note or progress(job) or job.reason or ""
+
+
+_CELLS: dict[str, Callable[[Job, float], str]] = {
+    "id": lambda job, _now: short_id(job.job_id),
+    "state": lambda job, _now: state_label(display_state(job)),
+    "queue": lambda job, _now: job.queue,
+    "left": lambda job, now: time_left(left_seconds(job, now)),
+    "slack": lambda job, _now: NONE if job.slack is None or job.finished else signed(job.slack),
+    "agent": lambda job, _now: job.workflow,
+    "try": lambda job, _now: str(job.attempt),
+    "worker": lambda job, _now: job.worker or NONE,
+    "age": lambda job, now: age(now - job.accepted_at),
+    "note": lambda job, _now: note(job),
+}
+
+
+def cell(job: Job, key: str, now: float) -> str:
+    """Give the text of one cell, not yet fitted to its width; ``now`` in Unix seconds."""
+    return _CELLS[key](job, now)
+
+
+def row(job: Job, columns: tuple[Column, ...], now: float) -> str:
+    """Give one whole row as plain text, without the gutter."""
+    return " ".join(fit(cell(job, column.key, now), column.width, right=column.right) for column in columns)
+
+
+def header(columns: tuple[Column, ...]) -> str:
+    """Give the header row as plain text, without the gutter."""
+    return " ".join(fit(column.title, column.width, right=column.right) for column in columns)
+
+
+def row_width(columns: tuple[Column, ...]) -> int:
+    """Cells one row takes, without the gutter."""
+    return cells(header(columns))

@@ -1,0 +1,98 @@
+"""Which act a job's state allows, said in words before anything is sent."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.text.format import plural, state_word
+
+from .columns import display_state
+
+
+class Act(Enum):
+    """An operator's act on a job; the value is its verb and its path on the server."""
+
+    CANCEL = "cancel"
+    EXPIRE = "expire"
+    RESUME = "resume"
+    GRANT = "grant"
+
+
+DONE_WORD = {
+    Act.CANCEL: "cancelled",
+    Act.EXPIRE: "expired",
+    Act.RESUME: "resumed",
+    Act.GRANT: "granted a later window",
+}
+
+
+def objection(act: Act, job: Job, now: float) -> str | None:
+    """Say why the job's state does not allow the act; None where it does. ``now`` in Unix seconds."""
+    state = state_word(display_state(job))
+    if act in (Act.CANCEL, Act.EXPIRE):
+        return f"already {state}" if job.finished else None
+    if job.state == "succeeded":
+        return "DONE, a success is never reopened"
+    if act is Act.GRANT:
+        return "has no deadline to extend" if job.deadline is None else None
+    if job.state not in ("held", "failed", "cancelled", "expired"):
+        return f"{state}, not stopped"
+    return "past its deadline, grant a later window first" if needs_grant(job, now) else None
+
+
+def needs_grant(job: Job, now: float) -> bool:
+    """Whether a resume is only held up by a deadline that passed: the choice to offer is a later window."""
+    stopped = job.state in ("held", "failed", "cancelled", "expired")
+    return stopped and job.deadline is not None and job.deadline <= now
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What an act would do to several jobs."""
+
+    act: Act
+    eligible: tuple[Job, ...]
+    objections: tuple[tuple[Job, str], ...]
+
+    @property
+    def sentence(self) -> str:
+        """Say it, as in ``7 marked: 5 can be cancelled, 2 are skipped (already DONE)``."""
+        total = len(self.eligible) + len(self.objections)
+        if total == 1 and self.objections:
+            job, why = self.objections[0]
+            return f"{job.job_id[:8]} cannot be {DONE_WORD[self.act]}: {why}."
+        text = f"{total} marked: {len(self.eligible)} can be {DONE_WORD[self.act]}"
+        if not self.objections:
+            return text + "."
+        reasons = dict.fromkeys(why for _, why in self.objections)
+        verb = "is" if len(self.objections) == 1 else "are"
+        return f"{text}, {len(self.objections)} {verb} skipped ({', '.join(reasons)})."
+
+
+def survey(act: Act, jobs: Iterable[Job], now: float) -> Survey:
+    """Sort jobs into those the act can be done to and those it cannot."""
+    eligible: list[Job] = []
+    objections: list[tuple[Job, str]] = []
+    for job in jobs:
+        why = objection(act, job, now)
+        if why is None:
+            eligible.append(job)
+        else:
+            objections.append((job, why))
+    return Survey(act, tuple(eligible), tuple(objections))
+
+
+def consequence(act: Act, jobs: Iterable[Job]) -> str:
+    """Say what the act will mean for these jobs, for the dialogue that asks about many of them."""
+    rows = list(jobs)
+    running = sum(1 for job in rows if job.state in ("running", "assigned"))
+    stages = sum(job.stages_done for job in rows)
+    if act is Act.RESUME:
+        kept = plural(stages, "completed stage")
+        return f"{kept} kept; each job goes on from its last checkpoint under its own deadline."
+    if act is Act.GRANT:
+        return "The old deadline stays on record."
+    kept = plural(stages, "completed stage")
+    running_now = f"{running} of {plural(len(rows), 'job')} running now"
+    return f"{running_now}; {kept} kept, so that a resume can go on from there."

@@ -1,0 +1,45 @@
+"""The events of all jobs as the Events screen shows them: kept whole, shown filtered."""
+
+from collections import deque
+from collections.abc import Callable
+
+from jobdeck_tui.client.models import Event
+from jobdeck_tui.core.event_lines import EventLines
+from jobdeck_tui.core.filter import FilterError
+from jobdeck_tui.core.filter_fields import EVENTS
+
+EVENTS_KEPT_MAX = 5_000
+
+
+class EventFeed:
+    """The newest events, their lines, and the filter between the two."""
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque(maxlen=EVENTS_KEPT_MAX)
+        self._matches: Callable[[Event, float], bool] | None = None
+        self.lines = EventLines()
+        self.filter_source = ""
+        self.filter_error = ""
+        self.seen = 0
+
+    def add(self, event: Event, now: float) -> None:
+        """Takes one event in; ``now`` in Unix seconds."""
+        self.seen += 1
+        self._events.append(event)
+        if self._matches is None or self._matches(event, now):
+            self.lines.add(event)
+
+    def filter_by(self, source: str, now: float) -> bool:
+        """Shows only what matches; on a mistake the old filter stays and ``filter_error`` says what is wrong."""
+        try:
+            matches = EVENTS.compile(source)
+        except FilterError as error:
+            self.filter_error = str(error)
+            return False
+        self.filter_source, self.filter_error = source.strip(), ""
+        self._matches = matches if self.filter_source else None
+        self.lines.clear()
+        for event in self._events:
+            if matches(event, now):
+                self.lines.add(event)
+        return True

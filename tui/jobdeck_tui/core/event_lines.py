@@ -1,0 +1,127 @@
+"""The lines of an event log: a bounded ring that folds token chunks and knows what it dropped.
+
+Line numbers only grow (``first`` … ``end``), so a view can stay where it is while old lines fall out.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jobdeck_tui.client.models import Event
+from jobdeck_tui.core.event_text import body, chunk_of, data, head, stage_of
+
+LINES_MAX = 10_000
+FOLDED_TEXT_MAX = 2000
+NOTICE_LOOKS = {
+    "recovered": "warn",
+    "expired": "expired",
+    "held": "held",
+    "retry": "warn",
+    "resumed": "good",
+    "granted": "good",
+}
+
+
+def look(event: Event) -> str:
+    """How an event stands out: what went wrong, what was decided, where a stage begins and ends."""
+    if event.type == "job.update":
+        return NOTICE_LOOKS.get(event.name or "", "notice")
+    if event.type == "job.error" or (event.type == "tool.end" and "failed:" in body(event)):
+        return "failed"
+    if event.type.startswith("job.cancel"):
+        return "cancelled"
+    if event.type.startswith("workflow."):
+        if stage_of(event) is None:
+            return "strong"
+        return "running" if event.type.endswith("start") else "succeeded"
+    if event.type == "artifact.update" and data(event).get("type") == "output":
+        return "good"
+    return ""
+
+
+@dataclass(slots=True)
+class Line:
+    """One shown line. ``folded`` counts the chunks in it (0: an event of its own)."""
+
+    at: float | None
+    job_id: str
+    label: str
+    text: str
+    style: str = ""
+    type: str = ""
+    seq: int | None = None
+    folded: int = 0
+    call: str = ""
+
+    @property
+    def words(self) -> str:
+        """The text as shown, with what was folded into it."""
+        return f"{self.text}  ({self.folded} chunks)" if self.folded > 1 else self.text
+
+
+class EventLines:
+    """A ring of ``limit`` lines; heartbeats are kept apart unless asked for."""
+
+    def __init__(self, limit: int = LINES_MAX) -> None:
+        self.lines: deque[Line] = deque(maxlen=limit)
+        self.end = 0
+        self.last_seq: dict[str, int] = {}
+        self.show_heartbeats = False
+        self.changed = False
+
+    @property
+    def first(self) -> int:
+        """Number of the oldest line still kept."""
+        return self.end - len(self.lines)
+
+    def line(self, number: int) -> Line:
+        """A line by its number (``first`` ≤ number < ``end``)."""
+        return self.lines[number - self.first]
+
+    def add(self, event: Event) -> bool:
+        """Adds one event; False when it was seen before (a stream that was resumed may repeat)."""
+        if event.seq <= self.last_seq.get(event.job_id, -1):
+            return False
+        self.last_seq[event.job_id] = event.seq
+        if event.type == "job.heartbeat" and not self.show_heartbeats:
+            return True
+        if event.type == "llm.chunk":
+            self._fold(event, chunk_of(event))
+        else:
+            words = Line(event.at, event.job_id, head(event), body(event), look(event), event.type, event.seq)
+            self._append(words)
+        return True
+
+    def add_all(self, events: Iterable[Event]) -> None:
+        """Adds several events."""
+        for event in events:
+            self.add(event)
+
+    def say(self, text: str, *, at: float | None = None, style: str = "notice") -> None:
+        """Adds a line of the deck's own: a gap, a reconnect, an unreadable event."""
+        self._append(Line(at, "", "──", text, style))
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self.lines.clear()
+        self.end = 0
+        self.last_seq.clear()
+        self.changed = True
+
+    def _fold(self, event: Event, chunk: str) -> None:
+        call = str(event.payload.get("id") or "")
+        last = self.lines[-1] if self.lines else None
+        if last is not None and last.folded and last.call == call and last.job_id == event.job_id:
+            last.folded += 1
+            last.at, last.seq = event.at, event.seq
+            last.text = (last.text + chunk)[-FOLDED_TEXT_MAX:]
+            self.changed = True
+            return
+        self._append(
+            Line(event.at, event.job_id, "llm", chunk, "faint", event.type, event.seq, folded=1, call=call)
+        )
+
+    def _append(self, line: Line) -> None:
+        self.lines.append(line)
+        self.end += 1
+        self.changed = True

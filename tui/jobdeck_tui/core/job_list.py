@@ -1,0 +1,88 @@
+"""Which jobs the list shows, and in which order."""
+
+from collections.abc import Callable
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.filter import FilterError
+from jobdeck_tui.core.filter_fields import JOBS
+from jobdeck_tui.core.jobs import JobSet
+from jobdeck_tui.core.sort import next_column, order
+
+REARRANGE_SECONDS = 1.0
+
+
+class JobList:
+    """The list's filter, order and freeze. Re-ordered at most once a second, and when the operator asks."""
+
+    def __init__(self, jobs: JobSet) -> None:
+        self._jobs = jobs
+        self.filter_source = ""
+        self.filter_error = ""
+        self.sort_column = "risk"
+        self.reverse = False
+        self.matching = 0
+        self._matches: Callable[[Job, float], bool] | None = None
+        self._frozen: dict[str, Job] | None = None
+        self._arranged_at = float("-inf")
+        self._arranged_revision = -1
+        self._frozen_revision = 0
+
+    def filter_by(self, source: str) -> bool:
+        """Takes a filter; on a mistake the old one stays and ``filter_error`` says what is wrong."""
+        try:
+            matches = JOBS.compile(source)
+        except FilterError as error:
+            self.filter_error = str(error)
+            return False
+        self.filter_source, self.filter_error = source.strip(), ""
+        self._matches = matches if self.filter_source else None
+        return True
+
+    def preview_filter(self, source: str, now: float) -> str:
+        """What a filter would show, before it is entered; empty where it is not understood."""
+        try:
+            matches = JOBS.compile(source)
+        except FilterError as error:
+            self.filter_error = str(error)
+            return ""
+        self.filter_error = ""
+        return f"{sum(1 for job in self._jobs if matches(job, now))} of {len(self._jobs)} match, Enter shows them"
+
+    def sort_next(self, step: int = 1) -> None:
+        """Sorts by the next column."""
+        self.sort_column = next_column(self.sort_column, step)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the view stands still."""
+        return self._frozen is not None
+
+    @property
+    def changes_while_frozen(self) -> int:
+        """How many times the data changed since the view was frozen."""
+        return self._jobs.revision - self._frozen_revision if self.frozen else 0
+
+    def toggle_freeze(self) -> None:
+        """Stops the view where it is (data is still collected), or lets it go on."""
+        self._frozen = None if self.frozen else {job.job_id: job for job in self._jobs}
+        self._frozen_revision = self._jobs.revision
+
+    def job(self, job_id: str) -> Job | None:
+        """The job as the list shows it."""
+        return self._jobs.get(job_id) if self._frozen is None else self._frozen.get(job_id)
+
+    def due(self, now: float) -> bool:
+        """Whether the order should be made anew: time alone changes it too, as deadlines come near."""
+        waited = now - self._arranged_at
+        if self.frozen or waited < REARRANGE_SECONDS:
+            return waited < 0
+        return self._arranged_revision != self._jobs.revision or waited > 5 * REARRANGE_SECONDS
+
+    def arrange(self, now: float) -> list[str]:
+        """The ids to show, in order; ``now`` in Unix seconds."""
+        self._arranged_at, self._arranged_revision = now, self._jobs.revision
+        jobs = list(self._jobs) if self._frozen is None else list(self._frozen.values())
+        if (matches := self._matches) is not None:
+            jobs = [job for job in jobs if matches(job, now)]
+        self.matching = len(jobs)
+        return [job.job_id for job in order(jobs, self.sort_column, now, reverse=self.reverse)]

@@ -1,0 +1,194 @@
+"""One job as its screen shows it: the record, the live events, the report, and the state of its stream."""
+
+from collections.abc import Iterator, Sequence
+
+from jobdeck_tui.client.models import Attempt, Job, JobDetail, Stage
+from jobdeck_tui.core.columns import display_state, left_seconds
+from jobdeck_tui.core.event_lines import EventLines
+from jobdeck_tui.text.format import (
+    NONE,
+    age,
+    clock,
+    duration,
+    elapsed,
+    instant,
+    plural,
+    short_id,
+    state_label,
+    time_left,
+)
+
+Piece = tuple[str, str]
+Row = list[Piece]
+HASH_SHOWN = 12
+CHECKPOINT_SHOWN = 13
+
+
+class JobView:
+    """What is known of one job. ``revision`` rises when the record or the report changed."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        self.detail: JobDetail | None = None
+        self.lines = EventLines()
+        self.report: str | None = None
+        self.report_missing = ""
+        self.trouble = ""
+        self.stream = "connecting"
+        self.revision = 0
+
+    def take_detail(self, detail: JobDetail) -> None:
+        """The record was read."""
+        self.detail, self.trouble = detail, ""
+        self.revision += 1
+
+    def take_report(self, report: str | None, missing: str = "") -> None:
+        """The report was read; ``missing`` says why there is none."""
+        self.report, self.report_missing = report, missing
+        self.revision += 1
+
+    def say_trouble(self, trouble: str) -> None:
+        """Reading the record failed."""
+        self.trouble = trouble
+        self.revision += 1
+
+
+def facts(job: Job, now: float, width: int = 80) -> list[Row]:
+    """The two lines above the tabs; ``width`` in cells decides whether the whole id is shown."""
+    state = display_state(job)
+    left = left_seconds(job, now)
+    took = (job.finished_at or now) - job.started_at if job.started_at else None
+    queue = f"  queue {job.queue}" if job.queue != job.workflow else ""
+    first: Row = [
+        (f" {short_id(job.job_id, 36 if width >= 110 else 8)} ", "strong"),
+        (state_label(state), "warn" if state != job.state else job.state),
+        (f" {elapsed(took)}" if took is not None else "", ""),
+        ("  LEFT ", ""),
+        (time_left(left), left_look(left)),
+        (f"  {job.workflow}", ""),
+        (f"  try {job.attempt}{queue}", ""),
+    ]
+    heart = f" (heartbeat {age(job.heartbeat_age)})" if job.heartbeat_age is not None else ""
+    heart = "" if job.finished else heart
+    second: Row = [(f" worker {job.worker or NONE}{heart}", "")]
+    if job.slot_taken and job.state != "running":
+        second.append(("  its slot is still taken", "warn"))
+    if job.stage is not None:
+        total = f"/{job.stages_total}" if job.stages_total is not None else ""
+        second.append((f"  stage {job.stage}, {job.stages_done}{total} done", ""))
+    if words := job.error or job.reason or job.note:
+        second.append((f"  {words}", "failed" if job.error else "notice"))
+    return [first, second]
+
+
+def left_look(left: float | None) -> str:
+    """How time to a deadline looks: over, under a minute, or plain."""
+    if left is None:
+        return "faint"
+    if left <= 0:
+        return "over"
+    return "soon" if left < 60 else ""
+
+
+def stage_rows(detail: JobDetail, now: float) -> list[Row]:
+    """Stages with their evidence: each line is one completed run of a graph node."""
+    rows: list[Row] = []
+    last_attempt = max((stage.attempt for stage in detail.stages), default=0)
+    for stage in detail.stages:
+        rows += list(_stage(stage, kept=stage.attempt < max(last_attempt, detail.job.attempt)))
+    job = detail.job
+    if not job.finished and job.stage is not None:
+        since = f", attempt began {age(now - job.started_at)} ago" if job.started_at else ""
+        rows.append([(f" ▸ {job.stage}", "running"), (f"  running{since}", "faint")])
+    if not rows:
+        rows.append([(" No stage has completed yet.", "faint")])
+    rows.append([])
+    rows.append(_repeated(detail.stages))
+    return rows
+
+
+def _stage(stage: Stage, *, kept: bool) -> Iterator[Row]:
+    took = duration(stage.completed_at - stage.started_at)
+    yield [
+        (f" ✔ {stage.node:<18}", "succeeded"),
+        (f" step {stage.step:<3} attempt {stage.attempt} pid {stage.pid:<7} ", ""),
+        (f"{clock(stage.started_at)} → {clock(stage.completed_at)} {took}", ""),
+    ]
+    kept_words = "   kept, not run again by later attempts" if kept else ""
+    yield [
+        (
+            f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}  output {stage.output_hash[:HASH_SHOWN]}",
+            "faint",
+        ),
+        (kept_words, "good"),
+    ]
+
+
+def repeated_stages(stages: Sequence[Stage]) -> list[str]:
+    """Stages recorded as completed more than once: there must be none."""
+    seen: set[tuple[str, int]] = set()
+    again: list[str] = []
+    for stage in stages:
+        key = (stage.node, stage.step)
+        if key in seen:
+            again.append(f"{stage.node} (step {stage.step})")
+        seen.add(key)
+    return again
+
+
+def _repeated(stages: Sequence[Stage]) -> Row:
+    if again := repeated_stages(stages):
+        return [(f" ✖ completed more than once: {', '.join(again)}", "bad")]
+    attempts = len({stage.attempt for stage in stages})
+    where = f" over {plural(attempts, 'attempt')}" if attempts > 1 else ""
+    return [(f" {plural(len(stages), 'stage')} completed once each{where}; none ran again.", "faint")]
+
+
+def record_rows(detail: JobDetail) -> list[Row]:
+    """The record: why it is where it is, its times, attempts, transitions and request."""
+    job = detail.job
+    rows: list[Row] = [[(" WHY  ", "strong"), (detail.why_text, "notice")], []]
+    facts_of = (
+        ("id", job.job_id),
+        ("thread", job.thread_id),
+        ("queue", f"{job.queue}, priority {job.priority}"),
+        ("accepted", instant(job.accepted_at)),
+        ("deadline", instant(job.deadline)),
+        ("predicted end", instant(job.predicted_finish)),
+        ("started", instant(job.started_at)),
+        ("finished", instant(job.finished_at)),
+        ("after", ", ".join(job.after) or NONE),
+        ("version", str(job.version)),
+    )
+    rows += [[(f" {name:<14}", "faint"), (value, "")] for name, value in facts_of]
+    rows += [[], [(" ATTEMPTS", "strong")], *[_attempt(attempt) for attempt in detail.attempts]]
+    rows += [[], [(" TRANSITIONS", "strong")]]
+    for change in detail.transitions:
+        rows.append(
+            [
+                (f" {clock(change.at)} ", "faint"),
+                (f"{change.from_status or NONE} → {change.to_status}", ""),
+                (f"  {change.name}", "strong"),
+                (f"  by {change.actor}, fence {change.fence}", "faint"),
+                (f"  {change.reason}" if change.reason else "", ""),
+            ]
+        )
+    rows += [[], [(" REQUEST", "strong")]]
+    rows += [_request(name, value) for name, value in detail.request.items()]
+    return rows
+
+
+def _attempt(attempt: Attempt) -> Row:
+    ended = (
+        f"ended {clock(attempt.ended_at)}: {attempt.end_reason or NONE}" if attempt.ended_at else "going on"
+    )
+    return [
+        (f" {attempt.attempt}", "strong"),
+        (f"  fence {attempt.fence}  worker {attempt.worker}  pid {attempt.pid}  epoch {attempt.epoch}", ""),
+        (f"  {clock(attempt.started_at)}, heartbeat {clock(attempt.heartbeat_at)}, {ended}", "faint"),
+    ]
+
+
+def _request(name: str, value: object) -> Row:
+    text = value if isinstance(value, str) else repr(value)
+    return [(f" {name:<14}", "faint"), (text[:2000], "")]

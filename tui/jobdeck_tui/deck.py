@@ -1,0 +1,160 @@
+"""Everything the deck knows, in one place, without a terminal: the client's facts go in, screens read.
+
+``revision`` numbers and the set of changed ids let a screen draw only what changed. Nothing here does I/O.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from jobdeck_tui.client.models import Cluster, DaskPicture, DaskWorker, Drill, Event, Job, Overview
+from jobdeck_tui.core.acts import Acts, Phase, Tracked
+from jobdeck_tui.core.agreement import Agreement
+from jobdeck_tui.core.connection import Connection, Truth
+from jobdeck_tui.core.drill_words import Fault
+from jobdeck_tui.core.event_feed import EventFeed
+from jobdeck_tui.core.job_list import JobList
+from jobdeck_tui.core.jobs import JobSet
+from jobdeck_tui.core.selection import Selection
+
+ARMED_SECONDS = 30.0
+DRILLS_KEPT_MAX = 50
+
+
+class Deck:
+    """The deck's memory. Times are Unix seconds from ``wall``; ``monotonic`` judges freshness."""
+
+    def __init__(
+        self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.now = wall
+        self.monotonic = monotonic
+        self.jobs = JobSet()
+        self.job_list = JobList(self.jobs)
+        self.selection = Selection()
+        self.acts = Acts()
+        self.connection = Connection()
+        self.agreement = Agreement()
+        self.feed = EventFeed()
+        self.overview: Overview | None = None
+        self.picture: DaskPicture | None = None
+        self.picture_trouble = ""
+        self.cluster: Cluster | None = None
+        self.drills: dict[str, Drill] = {}
+        self.server_words = ""
+        self.start_words = ""
+        self.unreadable = 0
+        self.fresh = True
+        self._changed: set[str] = set()
+        self._armed: tuple[Fault, float] | None = None
+
+    # Facts from the client
+
+    def take_frame(self) -> None:
+        """Something arrived: what is shown is current."""
+        self.fresh = True
+        self.connection.frame(self.monotonic(), self.now())
+
+    def take_overview(self, overview: Overview) -> None:
+        """The header's snapshot."""
+        self.overview = overview
+        if self.picture is not None:
+            self.agreement.observe(self.picture, overview, self.now())
+
+    def take_jobs(self, rows: Iterable[Job]) -> None:
+        """Rows of the feed or of a page."""
+        rows = list(rows)
+        self._changed |= self.jobs.apply(rows)
+        self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
+
+    def take_event(self, event: Event) -> None:
+        """One stored event of any job."""
+        self.feed.add(event, self.now())
+
+    def take_drill(self, drill: Drill) -> None:
+        """A drill as a whole, newest state."""
+        self.drills[drill.id] = drill
+        while len(self.drills) > DRILLS_KEPT_MAX:
+            del self.drills[next(iter(self.drills))]
+
+    def take_picture(self, picture: DaskPicture | None, trouble: str = "") -> None:
+        """Dask's own dashboard, or why it could not be read."""
+        self.picture, self.picture_trouble = picture, trouble
+        if picture is None:
+            self.agreement.forget()
+        elif self.overview is not None:
+            self.agreement.observe(picture, self.overview, self.now())
+
+    def take_act(self, tracked: Tracked | None) -> None:
+        """An act came further: its row shows it."""
+        if tracked is not None:
+            self._changed.add(tracked.job_id)
+
+    # What screens ask
+
+    def truth(self) -> Truth:
+        """What may be said about the connection now."""
+        return self.connection.truth(self.monotonic())
+
+    def drain_changed(self) -> set[str]:
+        """The ids whose rows changed since this was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def workers(self) -> tuple[DaskWorker, ...]:
+        """The workers in Dask's words, with the process ids only the backend knows."""
+        told = self.cluster.workers if self.cluster is not None else ()
+        if self.picture is None:
+            return told
+        pids = {worker.name: worker.pid for worker in told}
+        return tuple(
+            replace(worker, pid=worker.pid or pids.get(worker.name)) for worker in self.picture.workers
+        )
+
+    def differences(self) -> list[str]:
+        """Where Dask and the records disagree, in words."""
+        listed = self.cluster.disagreements if self.cluster is not None else ()
+        return [difference.text for difference in self.agreement.differences(self.now(), listed)]
+
+    def act_words(self, job_id: str, now: float) -> str:
+        """What an act on this job is doing, for its row; empty when none is open."""
+        tracked = self.acts.on_job(job_id)
+        if tracked is None:
+            return ""
+        if tracked.phase is Phase.GRACE:
+            return f"{tracked.act.value} in {max(tracked.due_at - now, 0.0):.0f} s · u undo"
+        return f"{tracked.act.value}: {tracked.phase.value}"
+
+    def refusal(self) -> str:
+        """Why no act may go out now; empty when acts may."""
+        truth = self.truth()
+        if not truth.live:
+            return f"Not sent: {truth.text}. Acts go out only when LIVE."
+        if self.overview is not None and self.overview.read_only:
+            return "Not sent: this server is read-only."
+        return ""
+
+    def graces(self) -> list[Tracked]:
+        """The acts whose grace runs."""
+        return [tracked for tracked in self.acts.unfinished() if tracked.phase is Phase.GRACE]
+
+    # Drills
+
+    def arm(self, fault: Fault) -> None:
+        """Arms a fault for half a minute."""
+        self._armed = (fault, self.now() + ARMED_SECONDS)
+
+    def disarm(self) -> None:
+        """Takes the arming back."""
+        self._armed = None
+
+    @property
+    def armed(self) -> Fault | None:
+        """The armed fault, while its fuse lasts."""
+        if self._armed is not None and self._armed[1] <= self.now():
+            self._armed = None
+        return self._armed[0] if self._armed else None
+
+    def armed_left(self) -> float | None:
+        """Seconds the arming still lasts; None when nothing is armed."""
+        return self._armed[1] - self.now() if self.armed is not None and self._armed else None

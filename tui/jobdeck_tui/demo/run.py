@@ -1,0 +1,55 @@
+"""``jobdeck demo``: a backend of its own in a directory of its own, the workload, and the deck or the story."""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from jobdeck_tui.client.embedded import EmbeddedBackend
+from jobdeck_tui.client.errors import StartFailed
+from jobdeck_tui.demo import witness
+from jobdeck_tui.demo.narrator import Narrator
+from jobdeck_tui.demo.story import tell
+from jobdeck_tui.demo.workload import BACKEND_OPTIONS
+
+FAILED = 1
+
+
+def main(*, headless: bool, as_json: bool) -> int:
+    """Run the demo; answers the exit code: 0 only if every check held."""
+    state_dir = Path(tempfile.mkdtemp(prefix="jobdeck-demo-"))
+    backend = EmbeddedBackend(state_dir, BACKEND_OPTIONS)
+    try:
+        if headless:
+            return _tell_story(backend, Narrator(as_json))
+        from jobdeck_tui.demo.deck import show
+
+        return show(backend)
+    finally:
+        backend.stop()
+        shutil.rmtree(state_dir, ignore_errors=True)
+
+
+def _tell_story(backend: EmbeddedBackend, narrator: Narrator) -> int:
+    began = time.monotonic()
+    try:
+        instance = backend.start()
+    except StartFailed as failure:
+        sys.stderr.write(failure.message + "\n")
+        return failure.exit_code
+    narrator.say("backend", f"backend pid {instance.pid} answers at {instance.url}", pid=instance.pid)
+    asyncio.run(tell(instance.url, backend.state_dir, narrator))
+    pids = witness.descendants(instance.pid)
+    backend.stop()
+    left = [pid for pid in (instance.pid, *pids) if witness.process_exists(pid)]
+    narrator.check(
+        "nothing left behind",
+        f"{len(pids) + 1} processes were the backend's, {len(left)} are left",
+        held=not left,
+    )
+    took = time.monotonic() - began
+    verdict = "every check held" if not narrator.failed else f"failed: {', '.join(narrator.failed)}"
+    narrator.say("end", f"{verdict}, in {took:.0f} s", held=not narrator.failed, seconds=round(took, 1))
+    return FAILED if narrator.failed else 0

@@ -1,0 +1,127 @@
+"""The acts an operator can do from a screen: one key, a grace, an undo; many at once only after a question."""
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.acts import Phase
+from jobdeck_tui.core.eligibility import Act, consequence, needs_grant, objection, survey
+from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
+
+ACT_BINDINGS: list[BindingType] = [
+    Binding("c", "act('cancel')", "Cancel"),
+    Binding("e", "act('expire')", "Expire"),
+    Binding("r", "act('resume')", "Resume"),
+    Binding("u", "undo", "Undo"),
+]
+
+
+class ActingScreen(DeckScreen):
+    """A screen from which jobs are acted on. Targets and their versions are taken at the key press."""
+
+    TITLE_WORDS: ClassVar[str] = ""
+
+    def targets(self) -> tuple[str, ...]:
+        """The ids an act would be for, now."""
+        return ()
+
+    def chosen_by_operator(self) -> bool:
+        """Whether the target is one the operator looked at, not one that slid under the cursor just now."""
+        return True
+
+    def seen_job(self, job_id: str) -> Job | None:
+        """The job as this screen shows it: its version is what the operator saw."""
+        return self.deck.jobs.get(job_id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Undo only what can be undone."""
+        if action == "undo":
+            return bool(self.deck.graces())
+        return super().check_action(action, parameters)
+
+    def hides(self, binding: Binding) -> bool:
+        """Acts that no target's state allows are not offered; pressing one anyway says why not."""
+        if not binding.action.startswith("act("):
+            return False
+        act, now = Act(binding.action[5:-2]), self.deck.now()
+        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        return not any(
+            objection(act, job, now) is None or (act is Act.RESUME and needs_grant(job, now)) for job in jobs
+        )
+
+    def action_act(self, verb: str) -> None:
+        """Begins an act on the targets, or says why it cannot be."""
+        act, now = Act(verb), self.deck.now()
+        if refusal := self.deck.refusal():
+            self.program.tell(refusal, severity="error")
+            return
+        if not self.chosen_by_operator():
+            self.program.tell(
+                "The list moved under the cursor just now. Look again, then press the key again."
+            )
+            return
+        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        if not jobs:
+            self.program.tell("No job is chosen.")
+        elif len(jobs) == 1:
+            self._one(act, jobs[0], now)
+        else:
+            self._many(act, jobs, now)
+
+    def _one(self, act: Act, job: Job, now: float) -> None:
+        if act is Act.RESUME and needs_grant(job, now):
+            self._offer_grant(job)
+            return
+        open_act = self.deck.acts.on_job(job.job_id)
+        again = open_act is not None and open_act.act is act and open_act.phase is Phase.GRACE
+        found = survey(act, [job], now)
+        if not found.eligible and not again:
+            self.program.tell(found.sentence, severity="warning")
+            return
+        self.deck.take_act(self.deck.acts.request(act, job, now))
+        self.program.send_due_acts()
+        self.flush()
+
+    def _many(self, act: Act, jobs: list[Job], now: float) -> None:
+        found = survey(act, jobs, now)
+        if not found.eligible:
+            self.program.tell(found.sentence, severity="warning")
+            return
+        notes = [found.sentence, consequence(act, found.eligible)]
+        ids = [f"{job.job_id[:36]}  {job.workflow}  {job.state}" for job in found.eligible]
+
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
+            if yes:
+                for tracked in self.deck.acts.confirmed(act, found.eligible, self.deck.now()):
+                    self.deck.take_act(tracked)
+                self.acts_confirmed()
+                self.program.send_due_acts()
+
+        if len(found.eligible) > TYPED_OVER:
+            asked = f"{act.value.capitalize()} {len(found.eligible)} jobs?"
+            self.app.push_screen(TypedQuestion(asked, str(len(found.eligible)), notes), answered)
+        else:
+            self.app.push_screen(Question(act.value, ids, notes), answered)
+
+    def acts_confirmed(self) -> None:
+        """Many acts went out."""
+
+    def _offer_grant(self, job: Job) -> None:
+        def answered(seconds: float | None) -> None:
+            if seconds is None:
+                return
+            now = self.deck.now()
+            self.program.link.grant_and_resume(job, seconds, now)
+
+        over = "Its deadline has passed; resumed as it is, it would expire at once."
+        self.app.push_screen(GrantOffer(job.job_id, over), answered)
+
+    def action_undo(self) -> None:
+        """Takes the newest act back while its grace runs."""
+        undone = self.deck.acts.undo()
+        self.deck.take_act(undone)
+        if undone is None:
+            self.program.tell("Nothing to undo: no act is waiting.")
+        self.flush()

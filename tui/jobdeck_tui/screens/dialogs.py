@@ -1,0 +1,159 @@
+"""Questions that stand in front of an act. Nothing here acts: each answers its caller.
+
+Enter never confirms, escape always keeps, and what would happen is listed before it can be said yes to.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from jobdeck_tui.text.format import plural
+from jobdeck_tui.widgets.text_line import Piece, TextLine
+
+LISTED_MAX = 10
+TYPED_OVER = 20
+GRANTS = (("m", 300.0, "5 minutes"), ("h", 3600.0, "1 hour"), ("d", 86_400.0, "1 day"))
+
+
+class Question(ModalScreen[bool]):
+    """Lists the targets and what happens to them; only ``y`` says yes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "yes", "Yes"),
+        Binding("escape,n,q", "keep", "Keep", key_display="esc"),
+        Binding("enter", "nothing", show=False),
+    ]
+
+    def __init__(self, verb: str, targets: Sequence[str], notes: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._verb = verb
+        self._targets = targets
+        self._notes = notes
+
+    def compose(self) -> ComposeResult:
+        """The targets, the consequences, the two answers."""
+        with Vertical(classes="dialog"):
+            yield TextLine(id="asked")
+            yield TextLine(id="answers")
+
+    def on_mount(self) -> None:
+        """Writes the question."""
+        lines: list[Piece] = [
+            (f" {self._verb.capitalize()} {plural(len(self._targets), 'job')}?\n", "strong")
+        ]
+        lines += [(f"   {target}\n", "") for target in self._targets[:LISTED_MAX]]
+        if (more := len(self._targets) - LISTED_MAX) > 0:
+            lines.append((f"   and {more} more\n", "faint"))
+        lines += [(f" {note}\n", "warn") for note in self._notes]
+        self.query_one("#asked", TextLine).show(lines)
+        self.query_one("#answers", TextLine).show(
+            [
+                (" esc ", "reverse"),
+                (" keep them as they are    ", "strong"),
+                ("y", "strong"),
+                (f" {self._verb}", ""),
+            ]
+        )
+
+    def action_yes(self) -> None:
+        """Says yes."""
+        self.dismiss(True)  # noqa: FBT003
+
+    def action_keep(self) -> None:
+        """Leaves all as it is."""
+        self.dismiss(False)  # noqa: FBT003
+
+    def action_nothing(self) -> None:
+        """Enter is the key a sleepy hand presses: it does nothing here."""
+
+
+class TypedQuestion(ModalScreen[bool]):
+    """Asks for a word before something that reaches far: a count of jobs, the name of a fault."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "keep", "Keep", key_display="esc")]
+
+    def __init__(self, asked: str, expected: str, notes: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._asked = asked
+        self._expected = expected
+        self._notes = notes
+
+    def compose(self) -> ComposeResult:
+        """The question and a place to type."""
+        with Vertical(classes="dialog"):
+            yield TextLine(id="asked")
+            yield Input(id="typed", placeholder=self._expected)
+            yield TextLine(id="answers")
+
+    def on_mount(self) -> None:
+        """Writes the question."""
+        lines: list[Piece] = [(f" {self._asked}\n", "strong")]
+        lines += [(f" {note}\n", "") for note in self._notes]
+        lines += [
+            (" Type ", ""),
+            (self._expected, "strong"),
+            (" and press Enter; esc keeps all as it is.", ""),
+        ]
+        self.query_one("#asked", TextLine).show(lines)
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def _typed(self, event: Input.Submitted) -> None:
+        if event.value.strip() == self._expected:
+            self.dismiss(True)  # noqa: FBT003
+        else:
+            self.query_one("#answers", TextLine).show(
+                [(f" That is not {self._expected}. Nothing was done.", "warn")]
+            )
+
+    def action_keep(self) -> None:
+        """Leaves all as it is."""
+        self.dismiss(False)  # noqa: FBT003
+
+
+class GrantOffer(ModalScreen[float | None]):
+    """A resume whose deadline has passed: offers a later window, in seconds from now."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(key, f"grant({seconds})", words) for key, seconds, words in GRANTS),
+        Binding("escape,q", "keep", "Keep", key_display="esc"),
+    ]
+
+    def __init__(self, job_id: str, reason: str) -> None:
+        super().__init__()
+        self._job_id = job_id
+        self._reason = reason
+
+    def compose(self) -> ComposeResult:
+        """The reason and the choices."""
+        with Vertical(classes="dialog"):
+            yield TextLine(id="asked")
+
+    def on_mount(self) -> None:
+        """Writes the offer."""
+        lines: list[Piece] = [
+            (f" {self._job_id} cannot be resumed as it stands\n", "strong"),
+            (f" {self._reason}\n", ""),
+            (
+                " A later window would make it possible. It is audited, the old deadline stays on record.\n\n",
+                "",
+            ),
+        ]
+        for key, _, words in GRANTS:
+            lines += [(f"   {key}", "strong"), (f"  grant {words}, then resume\n", "")]
+        lines += [(" esc ", "reverse"), (" keep it as it is", "strong")]
+        self.query_one("#asked", TextLine).show(lines)
+
+    def action_grant(self, seconds: float) -> None:
+        """Chooses a window."""
+        self.dismiss(seconds)
+
+    def action_keep(self) -> None:
+        """Leaves all as it is."""
+        self.dismiss(None)

@@ -1,0 +1,111 @@
+"""The feed of all jobs: every stored event but token chunks, as it comes."""
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from jobdeck_tui.core.filter_fields import EVENTS
+from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.text.format import clock, number
+from jobdeck_tui.widgets.event_log import EventLog
+from jobdeck_tui.widgets.filter_line import FilterLine
+from jobdeck_tui.widgets.text_line import TextLine
+
+
+class EventsScreen(DeckScreen):
+    """A log over all jobs, filtered as it comes; scrolling up stops it, End goes on."""
+
+    TITLE_WORDS = "Events"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", key_display="/"),
+        Binding("f", "follow", "Follow"),
+        Binding("enter", "open", "Open the job of the newest line", key_display="enter"),
+        Binding("j,down", "roll(1)", "Down", show=False),
+        Binding("k,up", "roll(-1)", "Up", show=False),
+        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("g,home", "roll(-1000000)", "To the oldest", show=False),
+        Binding("G,end", "end", "To the end, and follow", show=False),
+        Binding("h,left", "shift(-1)", "Text to the right", show=False),
+        Binding("l,right", "shift(1)", "Text to the left", show=False),
+    ]
+
+    def compose_body(self) -> ComposeResult:
+        """A head line, the log, the filter."""
+        yield TextLine(id="head")
+        yield EventLog(self.deck.feed.lines, clock, with_job=True, id="feed")
+        yield FilterLine(EVENTS.complete, id="filter")
+
+    @property
+    def log_view(self) -> EventLog:
+        """The log."""
+        return self.query_one("#feed", EventLog)
+
+    def on_mount(self) -> None:
+        """Keys go to the log."""
+        self.log_view.focus()
+
+    def flush_body(self, now: float, *, everything: bool) -> None:
+        """Draws what came."""
+        feed = self.deck.feed
+        follow = "FOLLOW" if self.log_view.following else "STOPPED (End or f goes on)"
+        words = f" {number(feed.seen)} events seen, {number(len(feed.lines.lines))} kept  {follow}"
+        self.query_one("#head", TextLine).show([(words, "faint")])
+        self.query_one(FilterLine).refresh_line(feed.filter_source, len(feed.lines.lines), feed.seen)
+        self.log_view.flush()
+
+    @on(FilterLine.Changed)
+    def _filter(self, event: FilterLine.Changed) -> None:
+        line, feed = self.query_one(FilterLine), self.deck.feed
+        if not event.final:
+            line.advise(" Enter shows what matches", "")
+        elif feed.filter_by(event.source, self.deck.now()):
+            line.close()
+            self.log_view.follow()
+            self.log_view.focus()
+        else:
+            line.advise("", feed.filter_error)
+        self.flush()
+
+    @on(FilterLine.Left)
+    def _filter_left(self) -> None:
+        self.log_view.focus()
+
+    def action_filter(self) -> None:
+        """Opens the filter."""
+        self.query_one(FilterLine).open(self.deck.feed.filter_source)
+
+    def action_open(self) -> None:
+        """Opens the job of the line at the bottom of the view."""
+        line = self.log_view.bottom_line()
+        if line is not None and line.job_id:
+            self.program.open_job(line.job_id)
+
+    def action_leave(self) -> None:
+        """Takes the filter away, else goes back to the jobs."""
+        if self.deck.feed.filter_source:
+            self.deck.feed.filter_by("", self.deck.now())
+        else:
+            super().action_leave()
+
+    def action_roll(self, rows: int) -> None:
+        """Scrolls."""
+        self.log_view.scroll_lines(rows)
+
+    def action_page(self, pages: int) -> None:
+        """Scrolls by pages."""
+        self.log_view.scroll_pages(pages)
+
+    def action_end(self) -> None:
+        """Follows."""
+        self.log_view.follow()
+
+    def action_follow(self) -> None:
+        """Follows, or stops."""
+        self.log_view.toggle_follow()
+
+    def action_shift(self, steps: int) -> None:
+        """Moves long lines sideways."""
+        self.log_view.shift(steps)

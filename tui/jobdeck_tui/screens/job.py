@@ -1,0 +1,186 @@
+"""One job: facts in two lines, then its stages with evidence, its live events, its report and its record."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import ContentSwitcher
+
+from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
+from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.text.format import clock
+from jobdeck_tui.widgets.event_log import EventLog
+from jobdeck_tui.widgets.tab_line import TabLine
+from jobdeck_tui.widgets.text_line import TextLine
+from jobdeck_tui.widgets.text_pane import TextPane
+
+TABS = ("stages", "events", "report", "record")
+DETAIL_EVERY_SECONDS = 5.0
+
+
+class JobScreen(ActingScreen):
+    """The screen of one job; it reads its record anew whenever the job's row changed."""
+
+    TITLE_WORDS = "Job"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,backspace", "leave", "Back", key_display="esc"),
+        Binding("tab", "tab(1)", "Next tab", key_display="tab"),
+        Binding("shift+tab", "tab(-1)", "Previous tab", show=False),
+        *ACT_BINDINGS,
+        Binding("f", "follow", "Follow"),
+        Binding("b", "heartbeats", "Show or hide heartbeats", show=False),
+        Binding("j,down", "roll(1)", "Down", show=False),
+        Binding("k,up", "roll(-1)", "Up", show=False),
+        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("g,home", "home", "To the beginning", show=False),
+        Binding("G,end", "end", "To the end, and follow", show=False),
+        Binding("h,left", "shift(-1)", "Text to the right", show=False),
+        Binding("l,right", "shift(1)", "Text to the left", show=False),
+        Binding("y", "copy_id", "Copy the id", show=False),
+    ]
+
+    def __init__(self, job_id: str, tab: str = "events") -> None:
+        super().__init__()
+        self.view = JobView(job_id)
+        self._tab = tab
+        self._drawn = -1
+        self._signature: tuple[object, ...] = ()
+        self._read_at = float("-inf")
+
+    def compose_body(self) -> ComposeResult:
+        """Facts, tabs, and one pane a tab."""
+        yield TextLine(id="facts")
+        yield TabLine(id="tabs")
+        with ContentSwitcher(initial=self._tab, id="panes"):
+            yield TextPane(id="stages")
+            yield EventLog(self.view.lines, clock, id="events")
+            yield TextPane(id="report")
+            yield TextPane(id="record")
+
+    def on_mount(self) -> None:
+        """Begins reading the job's stream."""
+        self.program.link.follow_job(self, self.view)
+        self._open(self._tab)
+
+    def targets(self) -> tuple[str, ...]:
+        """Acts on this screen are for this job."""
+        return (self.view.job_id,)
+
+    def flush_body(self, now: float, *, everything: bool) -> None:
+        """Draws what changed."""
+        view = self.view
+        job = self.deck.jobs.get(view.job_id) or (view.detail.job if view.detail else None)
+        if job is not None:
+            head = facts(job, now, self.size.width)
+            if countdown := self.deck.act_words(view.job_id, now):
+                head[1] = [(f" {countdown}", "warn")]
+            self.query_one("#facts", TextLine).show([*head[0], ("\n", ""), *head[1]])
+            signature = (job.version, job.state, job.attempt, job.stages_done, job.stage)
+            old = not job.finished and now - self._read_at > DETAIL_EVERY_SECONDS
+            if signature != self._signature or old:
+                self._signature, self._read_at = signature, now
+                self.program.link.read_job(self, view, with_report=self._tab == "report" or job.finished)
+        elif view.trouble:
+            self.query_one("#facts", TextLine).show([(f" {view.job_id}  {view.trouble}", "bad")])
+        else:
+            if now - self._read_at > DETAIL_EVERY_SECONDS:
+                self._read_at = now
+                self.program.link.read_job(self, view, with_report=True)
+            self.query_one("#facts", TextLine).show([(f" {view.job_id}  reading its record …", "faint")])
+        self.query_one("#events", EventLog).flush()
+        if everything or self._drawn != view.revision or (job is not None and not job.finished):
+            self._drawn = view.revision
+            self._draw_panes(now)
+        self._draw_tabs()
+
+    def _draw_panes(self, now: float) -> None:
+        detail = self.view.detail
+        if detail is None:
+            return
+        draw: dict[str, Callable[[], None]] = {
+            "stages": lambda: self.query_one("#stages", TextPane).show(stage_rows(detail, now)),
+            "record": lambda: self.query_one("#record", TextPane).show(record_rows(detail)),
+            "report": self._draw_report,
+        }
+        if self._tab in draw:
+            draw[self._tab]()
+
+    def _draw_report(self) -> None:
+        pane = self.query_one("#report", TextPane)
+        if self.view.report is not None:
+            pane.show_text(self.view.report)
+        else:
+            pane.show([[(f" {self.view.report_missing or 'No report yet.'}", "faint")]])
+
+    def _draw_tabs(self) -> None:
+        view, log = self.view, self.query_one("#events", EventLog)
+        detail = view.detail
+        total = f"/{detail.job.stages_total}" if detail and detail.job.stages_total else ""
+        facts_of = {
+            "stages": f"{len(detail.stages)}{total}" if detail else "",
+            "events": str(max(view.lines.last_seq.values(), default=0) or ""),
+            "report": "✔" if view.report else "",
+            "record": "",
+        }
+        follow = "FOLLOW" if log.following else "STOPPED"
+        self.query_one(TabLine).show_tabs(facts_of, self._tab, f"{follow}  stream {view.stream}")
+
+    def _open(self, tab: str) -> None:
+        self._tab = tab
+        switcher = self.query_one("#panes", ContentSwitcher)
+        switcher.current = tab
+        self.query_one(f"#{tab}").focus()
+        if tab == "report":
+            self.program.link.read_job(self, self.view, with_report=True)
+        self.flush(everything=True)
+
+    def action_tab(self, step: int) -> None:
+        """Opens the next tab, or the one before."""
+        self._open(TABS[(TABS.index(self._tab) + step) % len(TABS)])
+
+    def action_roll(self, rows: int) -> None:
+        """Scrolls the open pane."""
+        pane = self.query_one(f"#{self._tab}")
+        if isinstance(pane, EventLog):
+            pane.scroll_lines(rows)
+        elif isinstance(pane, TextPane):
+            pane.scroll_rows(rows)
+
+    def action_page(self, pages: int) -> None:
+        """Scrolls the open pane by pages."""
+        self.action_roll(pages * max(1, self.query_one(f"#{self._tab}").size.height - 1))
+
+    def action_home(self) -> None:
+        """Goes to the beginning; following ends."""
+        self.action_roll(-1_000_000)
+
+    def action_end(self) -> None:
+        """Goes to the end; the event log follows again."""
+        if self._tab == "events":
+            self.query_one("#events", EventLog).follow()
+        else:
+            self.action_roll(1_000_000)
+
+    def action_follow(self) -> None:
+        """Follows the end of the log, or stops."""
+        self.query_one("#events", EventLog).toggle_follow()
+
+    def action_shift(self, steps: int) -> None:
+        """Moves long lines sideways."""
+        self.query_one("#events", EventLog).shift(steps)
+
+    def action_heartbeats(self) -> None:
+        """Shows or hides heartbeats from now on."""
+        self.view.lines.show_heartbeats = not self.view.lines.show_heartbeats
+        shown = "shown" if self.view.lines.show_heartbeats else "hidden"
+        self.view.lines.say(f"heartbeats are {shown} from here on")
+
+    def action_copy_id(self) -> None:
+        """Copies the job's id."""
+        self.program.copy_words(self.view.job_id, "id")
+
+    def action_leave(self) -> None:
+        """Back to where it was opened."""
+        self.program.pop_screen()

@@ -1,0 +1,318 @@
+"""The jobs: the list in order of risk, counts, Dask beside the records, and a preview where there is room."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.events import Resize
+from textual.timer import Timer
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.cluster_words import strip
+from jobdeck_tui.core.columns import Column, cell, display_state, left_seconds, visible
+from jobdeck_tui.core.filter_fields import JOBS
+from jobdeck_tui.core.job_view import JobView, left_look
+from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.widgets.counts import Counts
+from jobdeck_tui.widgets.filter_line import FilterLine
+from jobdeck_tui.widgets.preview import Preview
+from jobdeck_tui.widgets.text_line import Piece, TextLine
+from jobdeck_tui.widgets.virtual_table import Cell, Columns, VirtualTable
+
+PREVIEW_FROM_ROWS = 30
+PREVIEW_BESIDE_FROM_COLUMNS = 180
+SMALL_ROWS = 16
+PREVIEW_RESTS_SECONDS = 0.3
+SETTLED_SECONDS = 1.0
+
+
+class JobsScreen(ActingScreen):
+    """The deck's first screen."""
+
+    TITLE_WORDS = "Jobs"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", key_display="enter"),
+        *ACT_BINDINGS,
+        Binding("slash", "filter", "Filter", key_display="/"),
+        Binding("space", "mark", "Mark", key_display="space"),
+        Binding("V", "range", "Mark a range: here, then there", show=False),
+        Binding("A", "mark_all", "Mark all that match", show=False),
+        Binding("escape", "leave", "Clear range, marks, filter, freeze", show=False),
+        Binding("s", "sort(1)", "Sort by the next column", show=False),
+        Binding("S", "reverse", "Reverse the order", show=False),
+        Binding("p", "freeze", "Freeze the view, or let it go on", show=False),
+        Binding("t", "open_tab('stages')", "Open at the stages", show=False),
+        Binding("y", "copy_id", "Copy the id", show=False),
+        Binding("j,down", "move(1)", "Down", show=False),
+        Binding("k,up", "move(-1)", "Up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("g,home", "top", "To the top, and rest there", show=False),
+        Binding("G,end", "bottom", "To the bottom", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._resting: Timer | None = None
+        self._ticked = float("-inf")
+
+    def compose_body(self) -> ComposeResult:
+        """Counts, cluster, differences, list and preview, filter."""
+        yield Counts(id="counts")
+        yield TextLine(id="strip")
+        yield TextLine(id="differences")
+        with Container(id="list-and-preview"):
+            yield VirtualTable(self._columns_for, self._cells, id="jobs")
+            yield Preview(id="preview")
+        yield FilterLine(JOBS.complete, id="filter")
+
+    @property
+    def table(self) -> VirtualTable:
+        """The list."""
+        return self.query_one("#jobs", VirtualTable)
+
+    def on_mount(self) -> None:
+        """Keys go to the list."""
+        self.table.focus()
+
+    def on_resize(self, event: Resize) -> None:
+        """Room decides whether there is a preview, and where."""
+        wide = event.size.width >= PREVIEW_BESIDE_FROM_COLUMNS
+        self.set_class(wide, "-beside")
+        self.set_class(wide or event.size.height >= PREVIEW_FROM_ROWS, "-preview")
+        self.set_class(event.size.height < SMALL_ROWS, "-small")
+        self._rest()
+
+    # Drawing
+
+    @staticmethod
+    def _columns_for(width: int) -> Columns:
+        return visible(width)
+
+    def _cells(self, row_id: str, columns: Columns) -> Sequence[Cell]:
+        job = self.seen_job(row_id)
+        if job is None:
+            return [Cell("") for _ in columns]
+        now = self.deck.now()
+        acting = self.deck.act_words(row_id, now)
+        return [self._cell(job, column, now, acting) for column in columns if isinstance(column, Column)]
+
+    @staticmethod
+    def _cell(job: Job, column: Column, now: float, acting: str) -> Cell:
+        text = cell(job, column.key, now)
+        if column.key == "state":
+            state = display_state(job)
+            return Cell(text, job.state if state == job.state else "warn")
+        if column.key == "left":
+            return Cell(text, left_look(left_seconds(job, now)))
+        if column.key == "note":
+            if acting:
+                return Cell(acting, "warn")
+            return Cell(text, "failed" if job.state == "failed" else "faint" if job.finished else "")
+        return Cell(text, "faint" if job.finished else "")
+
+    def flush_body(self, now: float, *, everything: bool) -> None:
+        """Draws what changed."""
+        deck, jobs, table = self.deck, self.deck.job_list, self.table
+        covered = self.app.screen is not self
+        if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
+            table.set_rows(jobs.arrange(now))
+            if len(deck.selection):
+                deck.selection.keep_only({job.job_id for job in deck.jobs})
+        changed = deck.drain_changed()
+        if everything:
+            table.redraw()
+        elif changed and not jobs.frozen:
+            table.refresh_rows(changed)
+        if now - self._ticked >= 1.0 or now < self._ticked:
+            self._ticked = now
+            table.refresh_rows({row_id for row_id in table.visible_ids() if self._counts_down(row_id)})
+        table.set_marked(deck.selection.marked)
+        self._flush_lines(now)
+        if self.has_class("-preview"):
+            cursor = table.cursor_id
+            self.query_one(Preview).flush(self.seen_job(cursor) if cursor else None, now)
+
+    def _counts_down(self, row_id: str) -> bool:
+        job = self.seen_job(row_id)
+        return job is not None and not job.finished
+
+    def _flush_lines(self, now: float) -> None:
+        deck = self.deck
+        counts = deck.overview.counts if deck.overview is not None else deck.jobs.counts
+        self.query_one(Counts).refresh_counts(counts, counts.get("overdue", 0))
+        self.query_one("#strip", TextLine).show(strip(deck.overview, deck.picture, self.size.width))
+        differences = deck.differences()
+        line = self.query_one("#differences", TextLine)
+        line.display = bool(differences)
+        if differences:
+            more = f"  (+{len(differences) - 1}, 2 shows all)" if len(differences) > 1 else ""
+            line.show([(f" ⚠ {differences[0]}{more}", "warn")])
+        shown = deck.job_list
+        self.query_one(FilterLine).refresh_line(
+            shown.filter_source, shown.matching, len(deck.jobs), self._list_words()
+        )
+
+    def _list_words(self) -> list[Piece]:
+        shown, pieces = self.deck.job_list, []
+        if shown.sort_column != "risk" or shown.reverse:
+            pieces.append((f" by {shown.sort_column}{' reversed' if shown.reverse else ''} ", "notice"))
+        if marks := len(self.deck.selection):
+            pieces.append((f" {marks} marked ", "strong"))
+        if self.deck.selection.anchor is not None:
+            pieces.append((" range: move, then V ", "warn"))
+        if shown.frozen:
+            pieces.append((f" frozen, {shown.changes_while_frozen} changes since ", "warn"))
+        return pieces
+
+    # Acts
+
+    def targets(self) -> tuple[str, ...]:
+        """The marked jobs, else the one under the cursor."""
+        return self.deck.selection.targets(self.table.cursor_id)
+
+    def chosen_by_operator(self) -> bool:
+        """False while another row has just slid under the cursor."""
+        return bool(len(self.deck.selection)) or self.table.slid_seconds_ago > SETTLED_SECONDS
+
+    def seen_job(self, job_id: str) -> Job | None:
+        """The job as the list shows it."""
+        return self.deck.job_list.job(job_id)
+
+    def acts_confirmed(self) -> None:
+        """The marks have done their work."""
+        self.deck.selection.clear()
+
+    # The preview
+
+    @on(VirtualTable.Moved)
+    def _moved(self) -> None:
+        self._rest()
+
+    def _rest(self) -> None:
+        """Reads the job under the cursor once the cursor has rested on it."""
+        if self._resting is not None:
+            self._resting.stop()
+        if self.has_class("-preview"):
+            self._resting = self.set_timer(PREVIEW_RESTS_SECONDS, self._preview)
+
+    def _preview(self) -> None:
+        preview, cursor = self.query_one(Preview), self.table.cursor_id
+        if preview.view is not None and preview.view.job_id == cursor:
+            return
+        view = JobView(cursor) if cursor is not None else None
+        preview.show_view(view)
+        if view is not None:
+            self.program.link.follow_job(self, view)
+            self.program.link.read_job(self, view)
+
+    # Keys
+
+    @on(VirtualTable.Opened)
+    def _opened(self, event: VirtualTable.Opened) -> None:
+        self.program.open_job(event.row_id)
+
+    @on(FilterLine.Changed)
+    def _filter(self, event: FilterLine.Changed) -> None:
+        line, shown = self.query_one(FilterLine), self.deck.job_list
+        if not event.final:
+            line.advise(shown.preview_filter(event.source, self.deck.now()), shown.filter_error)
+            self.flush()
+        elif shown.filter_by(event.source):
+            line.close()
+            self.table.focus()
+            self.flush(everything=True)
+        else:
+            line.advise("", shown.filter_error)
+            self.flush()
+
+    @on(FilterLine.Left)
+    def _filter_left(self) -> None:
+        self.table.focus()
+        self.flush()
+
+    def action_filter(self) -> None:
+        """Opens the filter."""
+        self.query_one(FilterLine).open(self.deck.job_list.filter_source)
+
+    def action_open(self) -> None:
+        """Opens the job under the cursor."""
+        self.table.open_cursor()
+
+    def action_open_tab(self, tab: str) -> None:
+        """Opens the job under the cursor at a tab."""
+        if self.table.cursor_id is not None:
+            self.program.open_job(self.table.cursor_id, tab)
+
+    def action_mark(self) -> None:
+        """Marks the row, or takes its mark away, and goes on to the next."""
+        if self.table.cursor_id is not None:
+            self.deck.selection.toggle(self.table.cursor_id)
+            self.table.move_by(1)
+            self.flush()
+
+    def action_range(self) -> None:
+        """Begins a range, or ends it here."""
+        cursor, selection = self.table.cursor_id, self.deck.selection
+        if cursor is None:
+            return
+        if selection.anchor is None:
+            selection.start_range(cursor)
+        else:
+            selection.end_range(cursor, self.table.shown_ids)
+        self.flush()
+
+    def action_mark_all(self) -> None:
+        """Marks all that the filter shows."""
+        self.deck.selection.mark_all(self.table.shown_ids)
+        self.flush()
+
+    def action_leave(self) -> None:
+        """Clears one thing at a time: range and marks, freeze, filter."""
+        deck = self.deck
+        if len(deck.selection) or deck.selection.anchor is not None:
+            deck.selection.clear()
+        elif deck.job_list.frozen:
+            deck.job_list.toggle_freeze()
+        elif deck.job_list.filter_source:
+            deck.job_list.filter_by("")
+        self.flush(everything=True)
+
+    def action_sort(self, step: int) -> None:
+        """Sorts by the next column."""
+        self.deck.job_list.sort_next(step)
+        self.flush(everything=True)
+
+    def action_reverse(self) -> None:
+        """Turns the order around."""
+        self.deck.job_list.reverse = not self.deck.job_list.reverse
+        self.flush(everything=True)
+
+    def action_freeze(self) -> None:
+        """Freezes the view, or lets it go on."""
+        self.deck.job_list.toggle_freeze()
+        self.flush(everything=True)
+
+    def action_copy_id(self) -> None:
+        """Copies the id under the cursor."""
+        if self.table.cursor_id is not None:
+            self.program.copy_words(self.table.cursor_id, "id")
+
+    def action_move(self, rows: int) -> None:
+        """Moves the cursor."""
+        self.table.move_by(rows)
+
+    def action_page(self, pages: int) -> None:
+        """Moves the cursor by pages."""
+        self.table.page_by(pages)
+
+    def action_top(self) -> None:
+        """Rests at the top: what is most at risk stays in view."""
+        self.table.move_to(0, touched=False)
+
+    def action_bottom(self) -> None:
+        """Goes to the last row."""
+        self.table.move_to(len(self.table.shown_ids) - 1)

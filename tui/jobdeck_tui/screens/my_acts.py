@@ -1,0 +1,51 @@
+"""The acts of this session and what came of each."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from jobdeck_tui.core.acts import Tracked
+from jobdeck_tui.text.format import clock
+from jobdeck_tui.widgets.acts_line import LOOKS
+from jobdeck_tui.widgets.text_pane import Row, TextPane
+
+
+class MyActsScreen(ModalScreen[None]):
+    """Newest first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,L", "close", "Back", key_display="esc"),
+        Binding("j,down", "roll(1)", "Down", show=False),
+        Binding("k,up", "roll(-1)", "Up", show=False),
+    ]
+
+    def __init__(self, acts: list[Tracked], now: float) -> None:
+        super().__init__()
+        self._acts = acts
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        """One page."""
+        with Vertical(classes="sheet"):
+            yield TextPane(id="acts")
+
+    def on_mount(self) -> None:
+        """Writes the page."""
+        rows: list[Row] = [[(" My acts in this session", "strong"), ("      esc back", "faint")]]
+        for tracked in self._acts:
+            line = tracked.line(self._now)
+            rows.append([(f" {clock(tracked.requested_at)}  ", "faint"), (line, LOOKS[tracked.phase])])
+        if not self._acts:
+            rows.append([(" None yet.", "faint")])
+        self.query_one(TextPane).show(rows)
+
+    def action_roll(self, rows: int) -> None:
+        """Scrolls the page."""
+        self.query_one(TextPane).scroll_rows(rows)
+
+    def action_close(self) -> None:
+        """Back to the screen below."""
+        self.dismiss()

@@ -1,0 +1,1 @@
+"""Text as a terminal may show it: made safe once, and formatted."""

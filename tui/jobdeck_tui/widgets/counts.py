@@ -1,0 +1,42 @@
+"""The second line: how many jobs are in each state, and how many are late."""
+
+from collections.abc import Mapping
+
+from jobdeck_tui.text.format import cells, number, state_glyph
+from jobdeck_tui.widgets.text_line import Piece, TextLine
+
+SHORT = {
+    "running": "running",
+    "assigned": "assigned",
+    "queued": "queued",
+    "waiting": "waiting",
+    "backlog": "backlog",
+    "held": "held",
+    "failed": "failed",
+    "expired": "expired",
+    "cancelled": "cancelled",
+    "succeeded": "done",
+}
+ALWAYS = frozenset({"running", "queued", "waiting", "backlog", "succeeded"})
+
+
+def counts_pieces(counts: Mapping[str, int], overdue: int, width: int) -> list[Piece]:
+    """The counts as they fit in ``width`` cells: with words, else with signs only, late ones never left out."""
+    shown = [(state, counts.get(state, 0)) for state in SHORT if counts.get(state) or state in ALWAYS]
+    late = [(f" {overdue} OVER DEADLINE", "over")] if overdue else []
+    for words in (True, False):
+        pieces: list[Piece] = []
+        for state, count in shown:
+            label = f" {SHORT[state]}" if words else ""
+            pieces.append((f" {state_glyph(state)} {number(count)}{label} ", state if count else "faint"))
+        if sum(cells(text) for text, _ in (*pieces, *late)) <= width:
+            break
+    return [*pieces, *late]
+
+
+class Counts(TextLine):
+    """Shows the counts."""
+
+    def refresh_counts(self, counts: Mapping[str, int], overdue: int) -> None:
+        """Draws the line."""
+        self.show(counts_pieces(counts, overdue, self.size.width or 80))

@@ -1,0 +1,171 @@
+"""A log over an ``EventLines`` ring: draws only what is in view, follows the end until told otherwise."""
+
+from collections.abc import Callable
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.events import MouseScrollDown, MouseScrollUp
+from textual.geometry import Size
+from textual.strip import Strip
+
+from jobdeck_tui.core.event_lines import EventLines, Line
+from jobdeck_tui.text.format import fit
+from jobdeck_tui.widgets.line_view import LineView
+
+LABEL_WIDTH = 15
+SIDE_STEP = 20
+
+
+class EventLog(LineView, can_focus=True):
+    """Lines of events. Scrolling up ends following; End resumes it and loses nothing meanwhile."""
+
+    def __init__(
+        self,
+        lines: EventLines,
+        time_words: Callable[[float | None], str],
+        *,
+        with_job: bool = False,
+        id: str | None = None,  # noqa: A002 (Textual's own name)
+    ) -> None:
+        super().__init__(id=id)
+        self._lines = lines
+        self._time_words = time_words
+        self._with_job = with_job
+        self.following = True
+        self._top = 0
+        self._seen_end = 0
+        self._side = 0
+        self._settling = False
+
+    @property
+    def unseen(self) -> int:
+        """Lines that came since following ended."""
+        return 0 if self.following else max(0, self._lines.end - self._seen_end)
+
+    def show(self, lines: EventLines) -> None:
+        """Shows another ring, from its end."""
+        self._lines = lines
+        self._side = 0
+        self.follow()
+
+    def flush(self) -> None:
+        """Draws what the ring gained since the last flush; called a few times a second."""
+        if not self._lines.changed:
+            return
+        self._lines.changed = False
+        self._settle()
+
+    def follow(self) -> None:
+        """Goes to the end and stays there."""
+        self.following = True
+        self._settle()
+
+    def scroll_lines(self, count: int) -> None:
+        """Moves the view; moving up ends following, reaching the end does not resume it."""
+        if self.following and count < 0:
+            self.following = False
+            self._seen_end = self._lines.end
+        if not self.following:
+            self._top = max(self._lines.first, min(self._top + count, self._last_top()))
+            self._settle()
+
+    def scroll_pages(self, pages: int) -> None:
+        """Moves the view by whole pages."""
+        self.scroll_lines(pages * max(1, self.size.height - 1))
+
+    def scroll_home_line(self) -> None:
+        """Goes to the oldest kept line."""
+        self.scroll_lines(-self._lines.end - 1)
+
+    def bottom_line(self) -> Line | None:
+        """The newest line in view."""
+        number = min(self._top + self.size.height, self._lines.end) - 1
+        return self._lines.line(number) if number >= self._lines.first else None
+
+    def shift(self, steps: int) -> None:
+        """Moves the text sideways, following or not."""
+        self._side = max(0, self._side + steps * SIDE_STEP)
+        self.refresh()
+
+    def toggle_follow(self) -> None:
+        """Stops following where it stands, or follows again."""
+        if self.following:
+            self.following = False
+            self._seen_end = self._lines.end
+            self._settle()
+        else:
+            self.follow()
+
+    def find(self, text: str, direction: int) -> bool:
+        """Goes to the next line (or the one before) holding ``text``; False when there is none."""
+        text = text.casefold()
+        number = self._top + direction
+        while self._lines.first <= number < self._lines.end:
+            line = self._lines.line(number)
+            if text in f"{line.label} {line.words}".casefold():
+                self.scroll_lines(-1)
+                self._top = number
+                self._settle()
+                return True
+            number += direction
+        return False
+
+    def _last_top(self) -> int:
+        return max(self._lines.first, self._lines.end - self.size.height)
+
+    def _settle(self) -> None:
+        if self.following:
+            self._top = self._last_top()
+            self._seen_end = self._lines.end
+        self._top = max(self._top, self._lines.first)
+        self._settling = True
+        self.virtual_size = Size(self.size.width, max(len(self._lines.lines), 1))
+        self.scroll_to(y=self._top - self._lines.first, animate=False)
+        self._settling = False
+        self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """A dragged scrollbar moves the view too, and ends following."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._settling and (rows := round(new_value) - (self._top - self._lines.first)):
+            self.scroll_lines(rows)
+
+    def on_resize(self) -> None:
+        """Keeps the end at the end."""
+        self._settle()
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """The wheel ends following like the keys do."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_lines(-3)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """Back down; following is resumed by End or f only."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_lines(3)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the view."""
+        width, base = self.size.width, self.look("row")
+        if self.unseen and y == self.size.height - 1:
+            text = fit(f"▼ {self.unseen} new (End to follow)", width, right=True)
+            return Strip([Segment(text, base + self.look("strong"))])
+        number = self._top + y
+        if number >= self._lines.end or number < self._lines.first:
+            return Strip.blank(width, base)
+        return self._draw(self._lines.line(number), width, base)
+
+    def _draw(self, line: Line, width: int, base: Style) -> Strip:
+        style = base + self.look(line.style) if line.style else base
+        head = f" {self._time_words(line.at)} "
+        if self._with_job:
+            head += f"{line.job_id[:8]:8} "
+        text = line.words[self._side :]
+        segments = [
+            Segment(head, base + self.look("faint")),
+            Segment(fit(line.label, LABEL_WIDTH) + " ", style),
+            Segment(text, style if line.style == "faint" else base),
+        ]
+        return Strip(segments).adjust_cell_length(width, base)

@@ -1,0 +1,46 @@
+"""What the job under the cursor is doing: its facts, why it is there, and its live events."""
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.event_lines import EventLines
+from jobdeck_tui.core.job_view import JobView, facts
+from jobdeck_tui.text.format import clock
+from jobdeck_tui.widgets.event_log import EventLog
+from jobdeck_tui.widgets.text_line import TextLine
+
+
+class Preview(Vertical):
+    """Facts and events of one job; the reading itself is the program's."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's own name)
+        super().__init__(id=id)
+        self.view: JobView | None = None
+
+    def compose(self) -> ComposeResult:
+        """Two lines of facts, one of why, and the events."""
+        yield TextLine(id="preview-facts")
+        yield EventLog(EventLines(), clock, id="preview-events")
+
+    def on_mount(self) -> None:
+        """The list keeps the keys."""
+        self.query_one(EventLog).can_focus = False
+
+    def show_view(self, view: JobView | None) -> None:
+        """Shows another job, or none."""
+        self.view = view
+        self.query_one(EventLog).show(view.lines if view is not None else EventLines())
+
+    def flush(self, job: Job | None, now: float) -> None:
+        """Draws what changed."""
+        words = self.query_one("#preview-facts", TextLine)
+        if job is None:
+            words.show([(" No job under the cursor.", "faint")])
+            return
+        head = facts(job, now, self.size.width)
+        why = ""
+        if self.view is not None and self.view.job_id == job.job_id and self.view.detail is not None:
+            why = self.view.detail.why_text
+        words.show([*head[0], ("\n", ""), *head[1], ("\n", ""), (f" {why}", "notice")])
+        self.query_one(EventLog).flush()

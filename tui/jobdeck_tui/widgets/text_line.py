@@ -1,0 +1,33 @@
+"""A widget of a few plain lines: pieces of sanitised text, each with the name of its look."""
+
+from collections.abc import Iterable
+
+from textual.content import Content
+from textual.widgets import Static
+
+from jobdeck_tui.widgets.table_styles import MARKS
+
+Piece = tuple[str, str]
+"""Text and the name of its look (a key of ``MARKS``)."""
+
+
+def content(pieces: Iterable[Piece]) -> Content:
+    """The pieces as Textual's text: never parsed as markup."""
+    return Content.assemble(*((text, MARKS[look]) for text, look in pieces))
+
+
+class TextLine(Static):
+    """Shows pieces; draws again only when they changed."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__("", markup=False, id=id, classes=classes)
+        self._shown: tuple[Piece, ...] = ()
+
+    def show(self, pieces: Iterable[Piece]) -> None:
+        """Shows these pieces from now on."""
+        new = tuple(pieces)
+        if new != self._shown:
+            self._shown = new
+            self.update(content(new), layout=False)

@@ -1,0 +1,252 @@
+"""A table of any number of rows that draws only the lines in view.
+
+The table holds ids, not rows: cells come from the caller when a line is drawn. Its cursor sticks to an id.
+Where the row under the cursor was not chosen by the operator (nothing touched yet, or the chosen row left
+the list), the time of the last such change is known, so that an act on a row that just slid in is refused.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from rich.segment import Segment
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+
+from jobdeck_tui.text.format import fit
+from jobdeck_tui.widgets.line_view import LineView
+
+STRIPS_KEPT_MAX = 500
+
+
+class Cell(NamedTuple):
+    """One drawn cell: sanitised text and the name of its style ("" for the row's own)."""
+
+    text: str
+    style: str = ""
+
+
+class TableColumn(Protocol):
+    """What the table needs to know of a column."""
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+
+    @property
+    def width(self) -> int:
+        """Its cells."""
+
+    @property
+    def right(self) -> bool:
+        """Whether it is set to the right."""
+
+
+Columns = Sequence[TableColumn]
+
+
+class VirtualTable(LineView, can_focus=True):
+    """Rows by id; ``columns_for(width)`` chooses columns, ``cells(id)`` fills them in the same order."""
+
+    class Moved(Message):
+        """The cursor is on another row; ``row_id`` is None when no row is under it."""
+
+        def __init__(self, row_id: str | None) -> None:
+            super().__init__()
+            self.row_id = row_id
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest position matters."""
+            return isinstance(message, VirtualTable.Moved)
+
+    class Opened(Message):
+        """The operator opened a row."""
+
+        def __init__(self, row_id: str) -> None:
+            super().__init__()
+            self.row_id = row_id
+
+    def __init__(
+        self,
+        columns_for: Callable[[int], Columns],
+        cells: Callable[[str, Columns], Sequence[Cell]],
+        *,
+        id: str | None = None,  # noqa: A002 (Textual's own name)
+    ) -> None:
+        super().__init__(id=id)
+        self._columns_for = columns_for
+        self._cells = cells
+        self._ids: Sequence[str] = ()
+        self._index_of: dict[str, int] = {}
+        self._cursor = 0
+        self._touched = False
+        self._slid_at = float("-inf")
+        self._marked: Collection[str] = frozenset()
+        self._strips: dict[tuple[str, bool], Strip] = {}
+        self._columns: Columns = ()
+
+    @property
+    def cursor_id(self) -> str | None:
+        """The id under the cursor."""
+        return self._ids[self._cursor] if self._ids else None
+
+    @property
+    def slid_seconds_ago(self) -> float:
+        """Seconds since another row came under the cursor without the operator moving it."""
+        return monotonic() - self._slid_at
+
+    @property
+    def shown_ids(self) -> Sequence[str]:
+        """All ids in their order."""
+        return self._ids
+
+    def visible_ids(self) -> Sequence[str]:
+        """The ids on the lines in view."""
+        top = self.scroll_offset.y
+        return self._ids[top : top + max(0, self.size.height - 1)]
+
+    def set_rows(self, ids: Sequence[str]) -> None:
+        """Shows ``ids`` in this order; the cursor stays on its id, and its line where it was."""
+        before = self.cursor_id
+        line = self._cursor - self.scroll_offset.y
+        self._ids = ids
+        self._index_of = {row_id: index for index, row_id in enumerate(ids)}
+        if self._touched and before is not None and before in self._index_of:
+            self._cursor = self._index_of[before]
+        else:
+            self._cursor = max(0, min(self._cursor, len(ids) - 1))
+        self.virtual_size = Size(self.size.width, len(ids) + 1)
+        if self.cursor_id != before:
+            self._slid_at = monotonic()
+            self.post_message(self.Moved(self.cursor_id))
+        if self._touched:
+            self.scroll_to(y=max(0, self._cursor - line), animate=False)
+        self.refresh()
+
+    def refresh_rows(self, ids: Collection[str]) -> None:
+        """Draws these rows again, if they are in view."""
+        for row_id in ids:
+            self._strips.pop((row_id, False), None)
+            self._strips.pop((row_id, True), None)
+        top = self.scroll_offset.y
+        wanted = ids if isinstance(ids, (set, frozenset, dict)) else set(ids)
+        for line, row_id in enumerate(self.visible_ids()):
+            if row_id in wanted:
+                self._refresh_index(top + line)
+
+    def set_marked(self, marked: Collection[str]) -> None:
+        """Marks exactly these ids."""
+        changed = set(marked) ^ set(self._marked)
+        self._marked = frozenset(marked)
+        self.refresh_rows(changed)
+
+    def redraw(self) -> None:
+        """Forgets every drawn line: columns, styles or the meaning of all cells changed."""
+        self._strips.clear()
+        self._columns = ()
+        self.refresh()
+
+    def move_to(self, index: int, *, touched: bool = True) -> None:
+        """Puts the cursor on a row by its position; ``touched`` is False to rest at the top again."""
+        self._touched = touched
+        index = max(0, min(index, len(self._ids) - 1))
+        if index == self._cursor:
+            self._show_cursor()
+            return
+        old, self._cursor = self._cursor, index
+        self._refresh_index(old)
+        self._refresh_index(index)
+        self._show_cursor()
+        self.post_message(self.Moved(self.cursor_id))
+
+    def move_to_id(self, row_id: str) -> bool:
+        """Puts the cursor on an id; False when it is not shown."""
+        if row_id not in self._index_of:
+            return False
+        self.move_to(self._index_of[row_id])
+        return True
+
+    def move_by(self, rows: int) -> None:
+        """Moves the cursor by some rows."""
+        self.move_to(self._cursor + rows)
+
+    def page_by(self, pages: int) -> None:
+        """Moves the cursor by whole pages."""
+        self.move_by(pages * max(1, self.size.height - 2))
+
+    def open_cursor(self) -> None:
+        """Opens the row under the cursor."""
+        if self.cursor_id is not None:
+            self.post_message(self.Opened(self.cursor_id))
+
+    def _show_cursor(self) -> None:
+        height = max(1, self.size.height - 1)
+        top = self.scroll_offset.y
+        if self._cursor < top:
+            self.scroll_to(y=self._cursor, animate=False)
+        elif self._cursor >= top + height:
+            self.scroll_to(y=self._cursor - height + 1, animate=False)
+
+    def _refresh_index(self, index: int) -> None:
+        line = index - self.scroll_offset.y + 1
+        if 1 <= line < self.size.height:
+            self.refresh(Region(0, line, self.size.width, 1))
+
+    def on_click(self, event: Click) -> None:
+        """A click chooses the row, a second one opens it."""
+        index = self.scroll_offset.y + event.y - 1
+        if event.y < 1 or index >= len(self._ids):
+            return
+        self.move_to(index)
+        if event.chain == 2:
+            self.open_cursor()
+
+    def on_resize(self) -> None:
+        """Another width may mean other columns."""
+        self.virtual_size = Size(self.size.width, len(self._ids) + 1)
+        self.redraw()
+        self._show_cursor()
+
+    def notify_style_update(self) -> None:
+        """Drawn lines carry their styles."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the view: the header, a row, or nothing."""
+        width = self.size.width
+        if not self._columns:
+            self._columns = self._columns_for(width)
+        if y == 0:
+            return self._header(width)
+        index = self.scroll_offset.y + y - 1
+        if index >= len(self._ids):
+            return Strip.blank(width, self.look("row"))
+        row_id = self._ids[index]
+        key = (row_id, index == self._cursor)
+        strip = self._strips.get(key)
+        if strip is None:
+            if len(self._strips) > STRIPS_KEPT_MAX:
+                self._strips.clear()
+            strip = self._strips[key] = self._row(row_id, width, under_cursor=key[1])
+        return strip
+
+    def _header(self, width: int) -> Strip:
+        style = self.look("row") + self.look("header")
+        text = "   " + " ".join(fit(c.title, c.width, right=c.right) for c in self._columns)
+        return Strip([Segment(text, style)]).adjust_cell_length(width, style)
+
+    def _row(self, row_id: str, width: int, *, under_cursor: bool) -> Strip:
+        base = self.look("row")
+        if row_id in self._marked:
+            base += self.look("marked")
+        if under_cursor:
+            base += self.look("cursor")
+        segments = [Segment(" ☑ " if row_id in self._marked else "   ", base)]
+        for column, cell in zip(self._columns, self._cells(row_id, self._columns), strict=True):
+            style = base + self.look(cell.style) if cell.style and not under_cursor else base
+            segments.append(Segment(fit(cell.text, column.width, right=column.right), style))
+            segments.append(Segment(" ", base))
+        return Strip(segments).adjust_cell_length(width, base)
