@@ -12,9 +12,9 @@ CONFIDENCE_MIN = 0.6
 
 @dataclass(frozen=True)
 class Evidence:
-    """A phrase of the licence and where it stands."""
+    """Words of the document that are the licence's, and where they stand."""
 
-    phrase: str
+    words: str
     line: int
     offset: int
 
@@ -36,7 +36,7 @@ class Identified:
 def identify(text: str, words: Words) -> list[Identified]:
     """Every licence the document holds, surest first."""
     lines = Lines(text)
-    found = [identified for family in FAMILIES if (identified := _match(family, words, lines))]
+    found = [identified for family in FAMILIES if (identified := _match(family, text, words, lines))]
     ids = {identified.id for identified in found}
     replaced = {id_ for family in FAMILIES if family.id in ids for id_ in family.replaces}
     return sorted((item for item in found if item.id not in replaced), key=lambda item: -item.confidence)
@@ -47,16 +47,19 @@ def mentioned(words: Words) -> list[str]:
     return [id_ for id_, names in MENTIONS if any(words.find(name) for name in names.split("|"))]
 
 
-def _match(family: Family, words: Words, lines: Lines) -> Identified | None:
+def _match(family: Family, text: str, words: Words, lines: Lines) -> Identified | None:
     if family.requires and words.find(family.requires) is None:
         return None
-    spans: list[tuple[int, str, Span]] = []
+    spans: list[tuple[int, Span]] = []
     for weight, phrase in family.phrases:
         span = words.find(phrase)
         if span is not None:
-            spans.append((weight, phrase, span))
-    score = sum(weight for weight, _, _ in spans) / sum(weight for weight, _ in family.phrases)
+            spans.append((weight, span))
+    score = sum(weight for weight, _ in spans) / sum(weight for weight, _ in family.phrases)
     if score < CONFIDENCE_MIN:
         return None
-    evidence = tuple(Evidence(phrase, lines.line(span.start), span.start) for _, phrase, span in spans)
+    evidence = tuple(
+        Evidence(" ".join(text[span.start : span.end].split()), lines.line(span.start), span.start)
+        for _, span in spans
+    )
     return Identified(family.id, family.name, round(score, 3), evidence)

@@ -24,6 +24,7 @@ class Obligation:
     clause_name: str
     line: int
     offset: int
+    length: int
     quote: str
     places: int
     """In how many places the document states it."""
@@ -52,6 +53,7 @@ def find_obligations(text: str, words: Words, clauses: list[Clause]) -> list[Obl
                 clause_name=clause.name if clause else "the document",
                 line=lines.line(first.start),
                 offset=first.start,
+                length=first.end - first.start,
                 quote=quote(text, first, within),
                 places=len(spans),
             )

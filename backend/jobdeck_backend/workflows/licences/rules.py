@@ -89,7 +89,7 @@ PERMISSIONS = (
     Rule(
         "commercial-use",
         "permission",
-        "Sell it or use it commercially, said in so many words",
+        "Sell it or use it commercially",
         (
             "sublicense and or sell copies of the software",
             "for any purpose with or without fee is hereby granted",
@@ -109,6 +109,12 @@ PERMISSIONS = (
             "publicly perform sublicense and distribute the work",
             "or sublicense it under different terms",
         ),
+    ),
+    Rule(
+        "secondary-licence",
+        "permission",
+        "Combine it with GNU licensed work under that licence",
+        ("permits you to additionally distribute such covered software under the terms of such secondary",),
     ),
     Rule(
         "patent-grant",
