@@ -47,14 +47,14 @@ class ReviewState(TypedDict, total=False):
     markdown: str
 
 
-async def read(_state: ReviewState) -> ReviewState:
+async def read(state: ReviewState) -> ReviewState:  # noqa: ARG001  LangGraph names it
     """Take the document in: its title, size and fingerprint."""
     async with stage(WORKFLOW, "read", REVIEW_STAGES, TODOS) as context:
         tools = DocumentTools(parse_document(context.request))
         return {"document": await tools.read_document.ainvoke({})}
 
 
-async def extract_clauses(_state: ReviewState) -> ReviewState:
+async def extract_clauses(state: ReviewState) -> ReviewState:  # noqa: ARG001  LangGraph names it
     """Cut the document into clauses with their positions."""
     async with stage(WORKFLOW, "extract_clauses", REVIEW_STAGES, TODOS) as context:
         tools = DocumentTools(parse_document(context.request))

@@ -32,7 +32,7 @@ class PortfolioState(TypedDict, total=False):
     markdown: str
 
 
-async def gather(_state: PortfolioState) -> PortfolioState:
+async def gather(state: PortfolioState) -> PortfolioState:  # noqa: ARG001  LangGraph names it
     """Take what the reviews before this job found."""
     async with stage(WORKFLOW, "gather", PORTFOLIO_STAGES, TODOS) as context:
         entries = gather_entries(context.predecessors)
