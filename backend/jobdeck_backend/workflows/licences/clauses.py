@@ -15,6 +15,7 @@ _MARKER = re.compile(
 )
 _HEADING_WORDS_MAX = 10
 _INLINE_HEADING = re.compile(r"\s*([A-Z][\w'-]*(?: [A-Za-z][\w'-]*){0,7})\.\s+\S")
+_LIST_GOES_ON = re.compile(r"(?:[.;:,]|\b(?:and|or))$")
 _SENTENCE_END = re.compile(r"[.;:][\"'”’)]*\s")
 
 
@@ -52,26 +53,25 @@ class Lines:
 
 def split_clauses(text: str) -> list[Clause]:
     """All clauses in order. A heading is no clause; it names those below it."""
-    lines, clauses = Lines(text), list[Clause]()
-    section: str | None = None
+    lines, clauses, outline = Lines(text), list[Clause](), _Outline()
     heading: str | None = None
-    for label, span in _blocks(text):
+    for marker, span in _blocks(text):
         body = text[span.start : span.end]
-        numbered = label is not None and label[0].isdigit()
-        if numbered:
-            section, heading = label, None
+        label = outline.label(marker)
         if _is_heading(body):
             heading = _flat(body).rstrip(".")
-            if not numbered:
-                section = None
+            outline.headed(by=label)
             continue
-        inline = _INLINE_HEADING.match(body) if numbered else None
+        inline = _INLINE_HEADING.match(body) if label is not None and label == outline.section else None
         if inline:
             heading = inline.group(1)
+            outline.headed(by=label)
+        elif marker and label == outline.section:
+            heading = None
         clauses.append(
             Clause(
                 number=len(clauses) + 1,
-                label=section if numbered or label is None else f"{section or ''}({label})",
+                label=label,
                 heading=heading,
                 line=lines.line(span.start),
                 start=span.start,
@@ -79,6 +79,41 @@ def split_clauses(text: str) -> list[Clause]:
             )
         )
     return clauses
+
+
+class _Outline:
+    """Where a document's numbering stands: section, item, and whether the section has a heading of its own.
+
+    Paragraphs without a number belong to a section only where a heading opened it: what follows the last item of
+    a list is no part of that item.
+    """
+
+    def __init__(self) -> None:
+        self.section: str | None = None
+        self._item: str | None = None
+        self._style: str | None = None
+        self._headed = False
+
+    def label(self, marker: str | None) -> str | None:
+        """The full name, such as ``4(d)``, of the block that begins with this marker."""
+        bare = (marker or "").strip("().-*•")
+        if not bare or marker is None:
+            return self.section if self._headed else None
+        style = marker[-1]
+        # "1." numbers sections; "1)" only where nothing else does.
+        if bare[0].isdigit() and (style == "." or self._style in {None, style}):
+            self.section, self._item, self._style, self._headed = bare, None, style, False
+            return bare
+        if bare[0].isdigit():
+            return f"{self.section or ''}{f'({self._item})' if self._item else ''}({bare})"
+        self._item = bare
+        return f"{self.section or ''}({bare})"
+
+    def headed(self, *, by: str | None) -> None:
+        """A heading opened a section, a numbered one its own."""
+        if by is None or by != self.section:
+            self.section = None
+        self._headed = self.section is not None
 
 
 def clause_at(clauses: list[Clause], offset: int) -> Clause | None:
@@ -101,26 +136,29 @@ def quote(text: str, span: Span, within: Span) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[str | None, Span]]:
-    """Runs of lines with (list label, extent); a blank or ruled line or a list marker begins a new one."""
-    label: str | None = None
+    """Runs of lines with (list marker, extent); a blank or ruled line or a list marker begins a new one."""
+    marker: str | None = None
     start: int | None = None
     end = 0
-    for line in re.finditer(r"[^\n]*(?:\n|\Z)", text):
+    for line in re.finditer(r"[^\n]+", text):
         content = line.group()
         blank = not re.search(r"[^\W_]", content)
-        marker = None if blank else _MARKER.match(content)
-        if start is not None and (blank or marker):
-            yield label, Span(start, end)
+        apart = start is None or text[end : line.start()].count("\n") > 1
+        found = None if blank else _MARKER.match(content)
+        if found and not apart and not _LIST_GOES_ON.search(text, max(0, end - 5), end):
+            found = None  # a number that only happens to begin a line of a sentence
+        if start is not None and (blank or apart or found):
+            yield marker, Span(start, end)
             start = None
         if blank:
             continue
         if start is None:
-            label = marker["label"].strip("().-*•") or None if marker else None
-            begin = marker.end() if marker else 0
+            marker = found["label"] if found else None
+            begin = found.end() if found else 0
             start = line.start() + begin + len(content[begin:]) - len(content[begin:].lstrip())
         end = line.start() + len(content.rstrip())
     if start is not None:
-        yield label, Span(start, end)
+        yield marker, Span(start, end)
 
 
 def _is_heading(body: str) -> bool:

@@ -20,6 +20,9 @@ DEVIATIONS_MAX = 20
 _SENTENCE_WORDS_MIN = 5
 _BEGINNING_WORDS = 8
 _BOUNDARY = re.compile(r"[.;:!?][\"'”’)\]]*\s|\n[^\w\n]*\n|\n[^\w\n]*(?:\(?(?:\d{1,2}|[a-z])[.)]|[-*•])[ \t]")
+_CLOSING = re.compile(r"[.;:!?\"'”’)\]]+")
+# Of holders' names: their full stop ends no sentence.
+_ABBREVIATIONS = frozenset({"co", "corp", "gmbh", "inc", "ltd", "llc", "al", "g", "e"})
 _FREE = (
     (re.compile(r"\bprovided by .{1,160}? as is\b"), "provided by holder as is"),
     (re.compile(r"\bin no event shall .{1,160}? be liable\b"), "in no event shall holder be liable"),
@@ -71,7 +74,8 @@ def sentences(text: str, words: Words) -> Iterator[Sentence]:
     cuts = [
         index
         for index in range(1, len(words.spans))
-        if _parts(text, words.spans[index - 1], words.spans[index])
+        if words.words[index - 1] not in _ABBREVIATIONS
+        and _parts(text, words.spans[index - 1], words.spans[index])
     ]
     for last in [*cuts, len(words.spans)]:
         folded = " ".join(words.words[first:last])
@@ -159,5 +163,6 @@ def _parts(text: str, before: Span, after: Span) -> bool:
 
 
 def _shown(text: str, span: Span) -> str:
-    shown = " ".join(text[span.start : span.end].split())
+    after = _CLOSING.match(text, span.end)
+    shown = " ".join(text[span.start : after.end() if after else span.end].split())
     return shown if len(shown) <= QUOTE_CHARACTERS_MAX else f"{shown[: QUOTE_CHARACTERS_MAX - 1]}…"
