@@ -67,7 +67,7 @@ async def ask(
     retrying = AsyncRetrying(
         stop=stop_after_attempt(attempts_max),
         wait=wait_exponential_jitter(
-            initial=context.settings.model_retry_s,
+            multiplier=context.settings.model_retry_s,
             max=RETRY_WAIT_MAX_S,
             jitter=context.settings.model_retry_s,
         ),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobdeck_backend.workflows.licences.report import inline
+from jobdeck_backend.workflows.licences.report import inline, prose
 from jobdeck_backend.workflows.licences.rules import RULES
 
 MATRIX_COLUMNS_MAX = 8
@@ -15,7 +15,7 @@ def portfolio_report(
 ) -> str:
     """All documents in one report."""
     heading = inline(title)[:TITLE_CHARACTERS_MAX] or "Portfolio"
-    lines = [f"# {heading}", "", "## Summary", "", summary, "", *_counts(entries, comparison), ""]
+    lines = [f"# {heading}", "", "## Summary", "", prose(summary), "", *_counts(entries, comparison), ""]
     lines += ["## Needs attention", "", *_attention(comparison), "", *_conflicts(comparison)]
     lines += ["## Documents", "", *_documents(entries), "", "## Obligations by licence", ""]
     lines += _matrices([entry for entry in entries if entry["reviewed"]])

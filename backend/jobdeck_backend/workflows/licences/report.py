@@ -1,4 +1,4 @@
-"""The findings as Markdown. Text of the document never becomes markup: it stands in table cells or code."""
+"""The findings as Markdown. Text of the document or of a model never becomes markup."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +9,8 @@ GROUPS = (
     ("condition", "What you must do"),
     ("limitation", "What is excluded"),
 )
+
+_HARMLESS = {ord(sign): other for sign, other in zip("|`<>[]", "¦'‹›()", strict=True)}
 
 
 def review_report(
@@ -25,7 +27,7 @@ def review_report(
         "",
         "## Summary",
         "",
-        summary,
+        prose(summary),
         "",
     ]
     for group, heading in GROUPS:
@@ -43,10 +45,12 @@ def citation_url(title: str, place: Mapping[str, Any]) -> str:
 
 def inline(text: str) -> str:
     """Text of others on one line, harmless in a heading or a table cell."""
-    flat = " ".join(text.split())
-    return flat.translate(
-        {ord("|"): "¦", ord("`"): "'", ord("<"): "‹", ord(">"): "›", ord("["): "(", ord("]"): ")"}
-    )
+    return " ".join(text.split()).translate(_HARMLESS)
+
+
+def prose(text: str) -> str:
+    """A model's text as paragraphs: it may repeat the document's markup, or make its own."""
+    return "\n".join(line.strip().translate(_HARMLESS).lstrip("#>¦-*+=~ ") for line in text.splitlines())
 
 
 def _licence(findings: Mapping[str, Any]) -> str:
