@@ -16,9 +16,10 @@ def deliver(
     """Mark and return the jobs to hand over: the most urgent first, at most ``room``.
 
     With no room left, up to ``urgent_room`` jobs go that are more urgent than something already delivered.
-    Dependents go beside the window once all they wait for is in ``pending`` (jobs whose keys Dask holds).
+    Dependents go beside the window once all they wait for is finished or in ``pending`` (jobs whose keys Dask
+    holds).
     """
-    chosen = dispatch.next_ready(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
+    chosen = dispatch.next_independent(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
     going = set(pending) | {delivery.job_id for delivery in chosen}
     for delivery in dispatch.next_dependent(tx, DEPENDENTS_MAX):
         if going.issuperset(delivery.predecessors):
@@ -31,11 +32,7 @@ def deliver(
 
 def _more_urgent(tx: Connection, limit: int) -> list[Delivery]:
     latest = dispatch.least_urgent_delivered(tx)
-    return [
-        delivery
-        for delivery in dispatch.next_ready(tx, limit)
-        if delivery.dispatch_deadline is not None and (latest is None or delivery.dispatch_deadline < latest)
-    ]
+    return [one for one in dispatch.next_independent(tx, limit) if one.dispatch_deadline < latest]
 
 
 def take_back(tx: Connection, job_ids: Sequence[str]) -> None:

@@ -66,7 +66,7 @@ def submit(tx: Connection, new: NewJob, now: float) -> Admission:
     _insert(tx, admission)
     if deadline is not None and deadline <= now:
         raise InvalidInput("the deadline has passed already; nothing was stored")
-    jobs.insert_job(tx, job_id, dispatch_deadline=deadline, stages_total=new.stages_total)
+    jobs.insert_job(tx, admission, dependent=bool(new.after), stages_total=new.stages_total)
     if new.after:
         _depend(tx, job_id, new.after, deadline)
     actor = new.owner or "caller"

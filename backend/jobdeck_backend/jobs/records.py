@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+# The year 9999: a job without a deadline is dispatched after all that have one.
+NO_DEADLINE = 253_402_300_799.0
+
 
 class Status(StrEnum):
     """A job record's status, as both public contracts spell it."""
@@ -66,8 +69,12 @@ class Job:
     fence: int
     version: int
     event_seq: int
-    dispatch_deadline: float | None
-    """The nearest deadline that depends on this job: its own or a dependent's."""
+    dispatch_deadline: float
+    """The nearest deadline that depends on this job, its own or a dependent's; else ``NO_DEADLINE``."""
+    priority: int
+    accepted_at: float
+    dependent: bool
+    """Whether it was submitted with ``after``."""
     delivered_epoch: int | None
     """Scheduler epoch whose Dask holds it; None = backlog."""
     delivered_at: float | None
@@ -163,7 +170,7 @@ class Delivery:
 
     job_id: str
     fence: int
-    dispatch_deadline: float | None
+    dispatch_deadline: float
     priority: int
     predecessors: tuple[str, ...]
     """Those still unfinished: their keys become Dask dependencies."""

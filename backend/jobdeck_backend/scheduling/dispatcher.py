@@ -25,8 +25,6 @@ from jobdeck_backend.store.writer import Writer
 log = structlog.get_logger(__name__)
 
 INTERVAL_S = 1.0
-# Dask's priorities of jobs without a deadline come after all others: the year 9999.
-NO_DEADLINE = 253_402_300_799.0
 
 Key = tuple[str, str, int]
 
@@ -126,8 +124,7 @@ def _batches(chosen: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:
 
 def _dask_priority(one: Delivery) -> float:
     """Higher runs first: the nearer deadline (to the second), then the job's own priority (±1000)."""
-    deadline = NO_DEADLINE if one.dispatch_deadline is None else one.dispatch_deadline
-    return -math.floor(deadline) + one.priority / 2001
+    return -math.floor(one.dispatch_deadline) + one.priority / 2001
 
 
 def _submit(client: Client, tasks: dict[Key, Task], priority: float) -> dict[Key, Future[None]]:

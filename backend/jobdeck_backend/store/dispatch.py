@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, exists, func, nulls_last, select, update
+from sqlalchemy import Connection, bindparam, exists, func, select, update
 
 from jobdeck_backend.jobs.records import Delivery, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, queues
@@ -10,7 +10,11 @@ from jobdeck_backend.store.tables import admissions, attempts, dependencies, job
 _UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
 
 _LIVE_ATTEMPT = exists().where(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
-_PAUSED = exists().where(queues.c.name == admissions.c.queue, queues.c.paused_at.is_not(None))
+_PAUSED = exists().where(
+    admissions.c.job_id == jobs.c.job_id,
+    queues.c.name == admissions.c.queue,
+    queues.c.paused_at.is_not(None),
+)
 _BACKLOG = (
     (jobs.c.status == Status.SUBMITTED)
     & jobs.c.delivered_epoch.is_(None)
@@ -18,33 +22,30 @@ _BACKLOG = (
     & ~_LIVE_ATTEMPT
     & ~_PAUSED
 )
-_predecessor = jobs.alias("predecessor")
+_NEXT = (
+    select(jobs.c.job_id, jobs.c.fence, jobs.c.dispatch_deadline, jobs.c.priority)
+    .where(_BACKLOG, jobs.c.dependent == bindparam("dependent"))
+    .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
+    .limit(bindparam("limit"))
+)
 _OPEN_PREDECESSORS = (
     select(dependencies.c.predecessor_id)
-    .join(_predecessor, _predecessor.c.job_id == dependencies.c.predecessor_id)
-    .where(_predecessor.c.status.in_(_UNFINISHED))
+    .join(jobs, jobs.c.job_id == dependencies.c.predecessor_id)
+    .where(dependencies.c.job_id == bindparam("id"), jobs.c.status.in_(_UNFINISHED))
 )
-_NEXT = (
-    select(jobs.c.job_id, jobs.c.fence, jobs.c.dispatch_deadline, admissions.c.priority)
-    .join(admissions, admissions.c.job_id == jobs.c.job_id)
-    .where(_BACKLOG)
-    .order_by(nulls_last(jobs.c.dispatch_deadline), admissions.c.priority.desc(), admissions.c.accepted_at)
-)
-_BLOCKED = exists(_OPEN_PREDECESSORS.where(dependencies.c.job_id == jobs.c.job_id).correlate(jobs))
 
 
-def next_ready(tx: Connection, limit: int) -> list[Delivery]:
-    """The most urgent backlog jobs that wait for nothing."""
-    rows = tx.execute(_NEXT.where(~_BLOCKED).limit(limit))
+def next_independent(tx: Connection, limit: int) -> list[Delivery]:
+    """The most urgent backlog jobs that never waited for others."""
+    rows = tx.execute(_NEXT, {"dependent": False, "limit": limit})
     return [Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, ()) for row in rows]
 
 
 def next_dependent(tx: Connection, limit: int) -> list[Delivery]:
-    """The most urgent backlog jobs that wait for others, with those they wait for."""
+    """The most urgent backlog jobs that were submitted with ``after``, with those they still wait for."""
     found = []
-    for row in tx.execute(_NEXT.where(_BLOCKED).limit(limit)).all():
-        open_ids = tx.execute(_OPEN_PREDECESSORS.where(dependencies.c.job_id == row.job_id))
-        waits_for = tuple(open_id[0] for open_id in open_ids)
+    for row in tx.execute(_NEXT, {"dependent": True, "limit": limit}).all():
+        waits_for = tuple(tx.execute(_OPEN_PREDECESSORS, {"id": row.job_id}).scalars())
         found.append(Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, waits_for))
     return found
 
@@ -79,10 +80,9 @@ def delivered(tx: Connection) -> dict[str, tuple[int, float]]:
     return {row[0]: (row[1], row[2]) for row in tx.execute(statement)}
 
 
-def least_urgent_delivered(tx: Connection) -> float | None:
-    """The latest dispatch deadline among delivered, unstarted jobs; None when none has a deadline."""
+def least_urgent_delivered(tx: Connection) -> float:
+    """The latest dispatch deadline among delivered, unstarted jobs; 0 when there are none."""
     statement = select(func.max(jobs.c.dispatch_deadline)).where(
         jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_not(None)
     )
-    latest: float | None = tx.execute(statement).scalar_one()
-    return latest
+    return float(tx.execute(statement).scalar_one() or 0.0)

@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from jobdeck_backend.jobs.records import Admission, Attempt, Job, StageRun, Status
+from jobdeck_backend.jobs.records import NO_DEADLINE, Admission, Attempt, Job, StageRun, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
@@ -50,14 +50,15 @@ def insert_admission(tx: Connection, admission: Admission) -> bool:
     return tx.execute(_INSERT_ADMISSION, asdict(admission)).rowcount == 1
 
 
-def insert_job(
-    tx: Connection, job_id: str, *, dispatch_deadline: float | None, stages_total: int | None
-) -> None:
+def insert_job(tx: Connection, admission: Admission, *, dependent: bool, stages_total: int | None) -> None:
     """Store the job record of a new admission."""
     row = {
-        "job_id": job_id,
+        "job_id": admission.job_id,
         "status": Status.SUBMITTED,
-        "dispatch_deadline": dispatch_deadline,
+        "dispatch_deadline": NO_DEADLINE if admission.deadline is None else admission.deadline,
+        "priority": admission.priority,
+        "accepted_at": admission.accepted_at,
+        "dependent": dependent,
         "stages_total": stages_total,
     }
     tx.execute(_INSERT_JOB, row)
@@ -124,10 +125,9 @@ def insert_dependencies(tx: Connection, job_id: str, predecessor_ids: Iterable[s
 def hasten_predecessors(tx: Connection, job_ids: Sequence[str], deadline: float) -> None:
     """Let predecessors inherit a nearer deadline of a dependent, through the whole chain."""
     while job_ids:
-        later = jobs.c.dispatch_deadline.is_(None) | (jobs.c.dispatch_deadline > deadline)
         hastened = tx.execute(
             update(jobs)
-            .where(jobs.c.job_id.in_(job_ids), later)
+            .where(jobs.c.job_id.in_(job_ids), jobs.c.dispatch_deadline > deadline)
             .values(dispatch_deadline=deadline)
             .returning(jobs.c.job_id)
         )

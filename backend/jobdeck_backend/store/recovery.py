@@ -2,10 +2,10 @@
 
 from dataclasses import fields
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, and_, func, select, union
 
 from jobdeck_backend.jobs.records import Attempt, Job, Status
-from jobdeck_backend.store.tables import admissions, attempts, jobs, stages
+from jobdeck_backend.store.tables import UNACKNOWLEDGED, admissions, attempts, jobs, stages
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
@@ -13,19 +13,19 @@ _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
 
 def candidates(tx: Connection, now: float) -> list[tuple[Job, float | None, Attempt | None]]:
     """Jobs that run, are overdue, have a thread somewhere or wait for a cancel's acknowledgement."""
-    live = and_(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
-    overdue = and_(jobs.c.status == Status.SUBMITTED, admissions.c.deadline <= now)
-    cancelling = and_(
-        jobs.c.status == Status.INTERRUPTED,
-        jobs.c.cancel_requested_at.is_not(None),
-        jobs.c.cancel_acknowledged_at.is_(None),
-        jobs.c.revoked_at.is_(None),
+    # Each of these walks an index: the reaper looks twice a second, however many jobs are on record.
+    ids = union(
+        select(jobs.c.job_id).where(jobs.c.status == Status.RUNNING),
+        select(jobs.c.job_id).where(jobs.c.status == Status.SUBMITTED, jobs.c.dispatch_deadline <= now),
+        select(attempts.c.job_id).where(attempts.c.ended_at.is_(None)),
+        select(jobs.c.job_id).where(UNACKNOWLEDGED),
     )
+    live = and_(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
     statement = (
         select(*_JOB, admissions.c.deadline, *_ATTEMPT)
         .join(admissions, admissions.c.job_id == jobs.c.job_id)
         .outerjoin(attempts, live)
-        .where(or_(jobs.c.status == Status.RUNNING, overdue, attempts.c.job_id.is_not(None), cancelling))
+        .where(jobs.c.job_id.in_(ids))
     )
     found = []
     width = len(_JOB)

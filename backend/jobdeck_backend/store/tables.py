@@ -1,6 +1,7 @@
 """All tables. Times are Unix seconds (UTC) as floats."""
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Float,
     ForeignKey,
@@ -15,8 +16,6 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
-
-_UNFINISHED = text("status IN ('submitted', 'running')")
 
 admissions = Table(
     "admissions",
@@ -56,7 +55,11 @@ jobs = Table(
     Column("fence", Integer, nullable=False, server_default="0"),
     Column("version", Integer, nullable=False, server_default="1"),
     Column("event_seq", Integer, nullable=False, server_default="0"),
-    Column("dispatch_deadline", Float),
+    # The backlog's order: copied here so that one index walks it.
+    Column("dispatch_deadline", Float, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("accepted_at", Float, nullable=False),
+    Column("dependent", Boolean, nullable=False),
     Column("delivered_epoch", Integer),
     Column("delivered_at", Float),
     Column("held_reason", Text),
@@ -75,22 +78,24 @@ jobs = Table(
     Column("note", Text),
 )
 Index(
-    "jobs_unfinished",
+    "jobs_backlog",
     jobs.c.status,
     jobs.c.delivered_epoch,
+    jobs.c.dependent,
     jobs.c.dispatch_deadline,
-    sqlite_where=_UNFINISHED,
-    postgresql_where=_UNFINISHED,
+    jobs.c.priority.desc(),
+    jobs.c.accepted_at,
 )
+Index("jobs_deadline", jobs.c.status, jobs.c.dispatch_deadline)
 # The few jobs whose cancel no worker has acknowledged yet.
-_UNACKNOWLEDGED = text(
+UNACKNOWLEDGED = text(
     "cancel_requested_at IS NOT NULL AND cancel_acknowledged_at IS NULL AND revoked_at IS NULL"
 )
 Index(
     "jobs_cancelling",
     jobs.c.cancel_requested_at,
-    sqlite_where=_UNACKNOWLEDGED,
-    postgresql_where=_UNACKNOWLEDGED,
+    sqlite_where=UNACKNOWLEDGED,
+    postgresql_where=UNACKNOWLEDGED,
 )
 
 dependencies = Table(
