@@ -99,8 +99,10 @@ def test_the_summary_says_what_the_document_says_not_what_its_licence_usually_sa
 def test_a_documents_markup_does_not_become_the_reports(tmp_path):
     evil = "# Ha\n\n`[click](http://evil.example)` <img src=x> | a | b |\n\n" + texts.MIT.replace(
         "Ada Example", "`x` | [y](http://evil.example) <script>"
-    ).replace("merge,", "merge, `|` <b>")
+    ).replace("merge,", "merge, `|` \x1b[2J \u202e <b>")
     report = review(tmp_path, evil, title="| `t` [l](http://evil.example) <i>\n# new").run().report
+    assert "\x1b" not in report
+    assert "\u202e" not in report
     tables = [line for line in report.splitlines() if line.startswith("| ")]
     assert all(line.count("|") == 4 for line in tables)
     assert "<script>" not in report
@@ -137,3 +139,10 @@ def test_an_input_without_a_document_is_refused_with_a_sentence(request_text, me
 @pytest.mark.parametrize("request_text", ["{ this is no JSON", "{" * 5_000 + "x", '["a list"]'])
 def test_text_that_only_looks_like_json_is_a_document(request_text):
     find("contract_review").check_input(request_text)
+
+
+def test_text_that_no_store_takes_is_reviewed_all_the_same(tmp_path):
+    request = '{"title": "half \\ud800 and \\u0000", "text": ' + json.dumps(texts.MIT + "\x00") + "}"
+    data = Execution("contract_review", request, tmp_path).run().data
+    json.dumps(data, ensure_ascii=False).encode()
+    assert (data["title"], data["licence"]) == ("half ? and \ufffd", "MIT")

@@ -158,13 +158,22 @@ def test_content_blocks_become_text_and_thinking_is_kept_apart(tmp_path):
 def test_a_value_that_is_not_json_becomes_its_text_and_text_what_a_database_takes():
     loop = {}
     loop["self"] = loop
-    odd = {1: float("nan"), "set": {7}, "nul": "a\x00b", "half": "\ud800", "tuple": (1, object), "loop": loop}
+    odd = {
+        1: float("nan"),
+        "set": {7},
+        "nul": "a\x00b",
+        "half": "\ud800",
+        "tuple": (1, object),
+        "loop": loop,
+        "huge": 10**30,
+    }
     made = plain(odd)
     json.dumps(made, allow_nan=False).encode()
     assert made["1"] == "nan"
     assert made["set"] == "{7}"
     assert made["nul"] == "a\ufffdb"
     assert made["half"] == "?"
+    assert made["huge"] == str(10**30)
     assert made["tuple"] == [1, "<class 'object'>"]
 
 

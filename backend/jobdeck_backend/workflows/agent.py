@@ -8,7 +8,7 @@ from langchain_core.messages.tool import ToolCall
 from langchain_core.tools import BaseTool
 
 from jobdeck_backend.workflows.context import JobContext
-from jobdeck_backend.workflows.model import ask
+from jobdeck_backend.workflows.model import ask, text_of
 
 TURNS_MAX = 4
 CALLS_PER_TURN_MAX = 8
@@ -24,10 +24,10 @@ async def converse(
     for _ in range(TURNS_MAX):
         reply = await ask(bound, talk, context)
         if not reply.tool_calls:
-            return reply.text.strip()
+            return text_of(reply)
         talk.append(reply)
         talk += await _answers(by_name, reply, context)
-    return (await ask(model, talk, context)).text.strip()
+    return text_of(await ask(model, talk, context))
 
 
 async def _answers(tools: dict[str, BaseTool], reply: AIMessage, context: JobContext) -> list[BaseMessage]:

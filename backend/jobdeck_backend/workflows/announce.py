@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from jobdeck_backend.workflows.context import JobContext
+from jobdeck_backend.workflows.plain import plain
 
 Category = Literal["research_notes", "draft", "intermediate", "final_report"]
 
@@ -35,4 +36,4 @@ def tell_citation(
 
 
 def _tell(context: JobContext, data: dict[str, Any], name: str | None = None) -> None:
-    context.recorder.record("artifact.update", name=name, data=data)
+    context.recorder.record("artifact.update", name=name, data=plain(data))

@@ -3,6 +3,8 @@
 import json
 from dataclasses import dataclass
 
+from jobdeck_backend.workflows.plain import plain
+
 TITLE_CHARACTERS_MAX = 120
 
 
@@ -38,9 +40,9 @@ def check_document(request: str) -> None:
 
 
 def _document(title: str | None, text: str) -> Document:
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = str(plain(text)).replace("\r\n", "\n").replace("\r", "\n")
     if not any(character.isalnum() for character in text):
         raise ValueError("the document has no words")
     first_line = next(line for line in text.splitlines() if any(map(str.isalnum, line)))
-    name = " ".join((title or "").split()) or " ".join(first_line.split())
+    name = " ".join(str(plain(title or "")).split()) or " ".join(first_line.split())
     return Document(name[:TITLE_CHARACTERS_MAX], text)

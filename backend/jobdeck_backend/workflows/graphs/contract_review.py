@@ -18,7 +18,7 @@ from jobdeck_backend.workflows.context import JobContext
 from jobdeck_backend.workflows.licences.report import citation_url, review_report
 from jobdeck_backend.workflows.licences.review import joined
 from jobdeck_backend.workflows.licences.tools import DocumentTools
-from jobdeck_backend.workflows.model import ask, chat_model
+from jobdeck_backend.workflows.model import ask, chat_model, text_of
 from jobdeck_backend.workflows.registry import REVIEW_STAGES, WorkflowResult
 from jobdeck_backend.workflows.review_input import parse_document
 from jobdeck_backend.workflows.stages import stage
@@ -149,7 +149,7 @@ async def _word(context: JobContext, task: str, facts: dict[str, Any], *, words_
         SystemMessage(f"{_RULES} At most {words_max} words."),
         HumanMessage(json.dumps({"task": task, **facts})),
     ]
-    return (await ask(chat_model(context.settings), messages, context)).text.strip()
+    return text_of(await ask(chat_model(context.settings), messages, context))
 
 
 def _facts(findings: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from jobdeck_backend.workflows.announce import tell_output
 from jobdeck_backend.workflows.licences.portfolio import compare as compare_entries
 from jobdeck_backend.workflows.licences.portfolio import gather as gather_entries
 from jobdeck_backend.workflows.licences.portfolio_report import portfolio_report
-from jobdeck_backend.workflows.model import ask, chat_model
+from jobdeck_backend.workflows.model import ask, chat_model, text_of
 from jobdeck_backend.workflows.registry import PORTFOLIO_STAGES, WorkflowResult
 from jobdeck_backend.workflows.stages import stage
 
@@ -63,7 +63,7 @@ async def report(state: PortfolioState) -> PortfolioState:
             "attention": len(comparison["attention"]),
         }
         messages = [SystemMessage(_RULES), HumanMessage(json.dumps(facts))]
-        summary = (await ask(chat_model(context.settings), messages, context)).text.strip()
+        summary = text_of(await ask(chat_model(context.settings), messages, context))
         markdown = portfolio_report(context.request, entries, comparison, summary)
         tell_output(context, markdown, "final_report")
         return {"markdown": markdown}

@@ -45,12 +45,17 @@ def citation_url(title: str, place: Mapping[str, Any]) -> str:
 
 def inline(text: str) -> str:
     """Text of others on one line, harmless in a heading or a table cell."""
-    return " ".join(text.split()).translate(_HARMLESS)
+    return "".join(map(_shown, " ".join(text.split()).translate(_HARMLESS)))
 
 
 def prose(text: str) -> str:
     """A model's text as paragraphs: it may repeat the document's markup, or make its own."""
-    return "\n".join(line.strip().translate(_HARMLESS).lstrip("#>¦-*+=~ ") for line in text.splitlines())
+    return "\n".join(inline(line).lstrip("#>¦›-*+=~ ") for line in text.splitlines())
+
+
+def _shown(character: str) -> str:
+    """Escape sequences and marks that turn the reading direction have no business in a report."""
+    return character if character.isprintable() else "\ufffd"
 
 
 def _licence(findings: Mapping[str, Any]) -> str:
