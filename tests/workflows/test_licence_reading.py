@@ -226,7 +226,7 @@ def test_any_text_can_be_read_and_its_clauses_are_in_order_and_apart(text):
     ],
 )
 def test_a_large_hostile_document_is_read_in_time_linear_in_its_size(piece):
-    text = (piece * ((1 << 18) // len(piece) + 1))[: 1 << 18]
+    text = (piece * ((1 << 17) // len(piece) + 1))[: 1 << 17]
     began = time.process_time()
     review(text)
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 5
