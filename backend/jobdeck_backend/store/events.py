@@ -71,6 +71,11 @@ def append(tx: Connection, job_id: str, new: Sequence[NewEvent], now: float) -> 
     return last
 
 
+def insert_first(tx: Connection, job_id: str, event: NewEvent, now: float) -> None:
+    """Append the event that comes with a new job's record."""
+    _insert(tx, job_id, 1, [event], now)
+
+
 def _insert(tx: Connection, job_id: str, last: int, new: Sequence[NewEvent], now: float) -> None:
     first = last - len(new) + 1
     rows = [

@@ -56,10 +56,11 @@ def insert_admission(tx: Connection, admission: Admission) -> bool:
 
 
 def insert_job(tx: Connection, admission: Admission, *, dependent: bool, stages_total: int | None) -> None:
-    """Store the job record of a new admission."""
+    """Store the job record of a new admission, which comes with one event (``events.insert_first``)."""
     row = {
         "job_id": admission.job_id,
         "status": Status.SUBMITTED,
+        "event_seq": 1,
         "dispatch_deadline": NO_DEADLINE if admission.deadline is None else admission.deadline,
         "priority": admission.priority,
         "accepted_at": admission.accepted_at,
