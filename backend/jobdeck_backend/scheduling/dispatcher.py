@@ -44,6 +44,8 @@ class Dispatcher(Loop):
         # The log's position at each job's delivery: word of anything older comes late and means nothing.
         self._delivered_at: dict[str, int] = {}
         self._short_of_room = False
+        self._submitted = False
+        self._looked_at = -math.inf
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
@@ -64,6 +66,7 @@ class Dispatcher(Loop):
             if event.status is None:
                 continue
             changed = changed or event.status == Status.SUBMITTED or self._short_of_room
+            self._submitted = self._submitted or event.status == Status.SUBMITTED
             if event.job_id not in self._futures or event.position <= self._delivered_at[event.job_id]:
                 continue
             if event.status == Status.RUNNING:
@@ -91,6 +94,9 @@ class Dispatcher(Loop):
         room = self._cluster.snapshot.slots + window - in_flight
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
+        if room == 0 and not self._submitted and now() < self._looked_at + INTERVAL_S:
+            return  # nothing can go: leave the database's one write lock to the workers
+        self._submitted, self._looked_at = False, now()
         epoch = self._cluster.epoch
         chosen, position = await asyncio.wrap_future(
             self._writer.submit(
