@@ -1,7 +1,9 @@
 """The deck as a program: its screens, its one timer, its manners in a terminal."""
 
+import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -10,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
+from jobdeck_tui.client.models import Job
 from jobdeck_tui.deck import Deck
 from jobdeck_tui.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
@@ -180,6 +183,11 @@ class DeckApp(App[int], inherit_bindings=False):
         """Says something for a few seconds; never read as markup."""
         self.notify(words, severity=severity, markup=False)
 
+    def copy_job(self, job: Job) -> None:
+        """Sends the job's row to the terminal's clipboard, as JSON."""
+        self.copy_to_clipboard(json.dumps(asdict(job), ensure_ascii=False, indent=1))
+        self.tell(f"row of {job.job_id} sent to the terminal's clipboard as JSON")
+
     def copy_words(self, words: str, what: str) -> None:
         """Sends words to the terminal's clipboard; whether it takes them is the terminal's affair."""
         self.copy_to_clipboard(words)
@@ -205,15 +213,20 @@ class DeckApp(App[int], inherit_bindings=False):
 def run(server: str | None, state_dir: Path | None) -> int:
     """Runs the deck until it is left and gives the exit code.
 
-    ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's state
-    directory), or starts one that ends with the deck.
+    ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's
+    state directory), or starts one that ends with the deck.
     """
+    return run_on(Reaching(server, state_dir))
+
+
+def run_on(reaching: Reaching) -> int:
+    """Runs the deck on what ``reaching`` finds or starts, and stops that afterwards."""
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")
         return NO_TERMINAL
-    reaching = Reaching(server, state_dir)
-    app = DeckApp(reaching.reach)
+    app = DeckApp(reaching)
     app.deck.server_words = reaching.words
+    app.deck.badge = reaching.badge
     try:
         app.run()
     finally:

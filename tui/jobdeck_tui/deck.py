@@ -43,6 +43,7 @@ class Deck:
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
         self.start_words = ""
+        self.badge = ""
         self.unreadable = 0
         self.fresh = True
         self._changed: set[str] = set()

@@ -5,9 +5,9 @@ group, tells failures as facts, and never ends the program.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.dom import DOMNode
 
@@ -24,8 +24,17 @@ if TYPE_CHECKING:
     from jobdeck_tui.client.feed import FeedItem
     from jobdeck_tui.client.stream import StreamItem
 
-Reach = Callable[[Callable[[str], None]], Awaitable[str]]
-"""Finds or starts the server: is given a place for words on its progress, answers with the URL."""
+
+class Reach(Protocol):
+    """Finds or starts the server."""
+
+    async def reach(self, say: Callable[[str], None]) -> str:
+        """The server's URL; ``say`` takes words on what is being waited for."""
+
+    def trouble(self) -> str | None:
+        """What is known of why the server does not answer."""
+
+
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -56,7 +65,7 @@ class Link:
         from jobdeck_tui.client.feed import Feed
 
         try:
-            url = await self._reach(self._say_progress)
+            url = await self._reach.reach(self._say_progress)
         except ClientError as error:
             self._program.give_up(error.message, getattr(error, "exit_code", 3))
             return
@@ -81,7 +90,8 @@ class Link:
                 if item.status is not None:
                     deck.connection.denied(now, wall, item.status)
                 else:
-                    deck.connection.lost(now, wall, item.reason, item.retry_in)
+                    reason = self._reach.trouble() or item.reason
+                    deck.connection.lost(now, wall, reason, item.retry_in)
                 deck.agreement.forget()
                 deck.fresh = True
                 return
@@ -107,13 +117,11 @@ class Link:
 
         if self._api is None:
             return
-        listed: set[str] = set()
         try:
             async for page in self._api.pages():
                 self._deck.take_jobs(page.jobs)
                 self._deck.unreadable += page.unreadable
                 self._deck.fresh = True
-                listed.update(job.job_id for job in page.jobs)
         except ClientError as error:
             self._program.tell(f"The job list could not be read whole: {error.message}", severity="warning")
 

@@ -7,11 +7,15 @@ from pathlib import Path
 from jobdeck_tui.client.embedded import EmbeddedBackend
 from jobdeck_tui.client.instance import default_state_dir
 
+Say = Callable[[str], None]
+
 
 class Reaching:
-    """Finds or starts the server once, and stops what it started."""
+    """Finds or starts the server once, and stops what it started. ``badge`` stands in the status bar."""
 
-    def __init__(self, server: str | None, state_dir: Path | None) -> None:
+    badge = ""
+
+    def __init__(self, server: str | None, state_dir: Path | None = None) -> None:
         self._server = server
         self._backend = EmbeddedBackend(state_dir or default_state_dir()) if server is None else None
 
@@ -20,7 +24,7 @@ class Reaching:
         """What the status bar says until the address is known."""
         return self._server.split("://", 1)[-1] if self._server is not None else "embedded"
 
-    async def reach(self, say: Callable[[str], None]) -> str:
+    async def reach(self, say: Say) -> str:
         """Gives the server's URL; ``say`` takes words on what is being waited for.
 
         Raises:
@@ -29,10 +33,23 @@ class Reaching:
         if self._backend is None:
             assert self._server is not None
             return self._server
-        say("starting the backend, its scheduler and workers")
-        return (await asyncio.to_thread(self._backend.start)).url
+        return await start(self._backend, say)
+
+    def trouble(self) -> str | None:
+        """What is known of why the server does not answer."""
+        return self._backend.ended() if self._backend is not None else None
 
     def stop(self) -> None:
         """Ends the backend if it was started here."""
         if self._backend is not None:
             self._backend.stop()
+
+
+async def start(backend: EmbeddedBackend, say: Say) -> str:
+    """Starts a backend without stopping the deck, and gives its URL.
+
+    Raises:
+        StartFailed: it could not start.
+    """
+    say("starting the backend, its scheduler and workers")
+    return (await asyncio.to_thread(backend.start)).url

@@ -12,26 +12,30 @@ from functools import lru_cache
 
 from rich.console import Console
 from rich.segment import Segment, Segments
-from rich.traceback import Traceback
 from textual.color import Color
 from textual.filter import LineFilter
 
+# Controls, separators, bidirectional and other invisible format characters, surrogates.
 CONTROLS = (
     *range(0x20),
     *range(0x7F, 0xA0),
+    0x00AD,
     0x061C,
-    0x200E,
-    0x200F,
+    0x180E,
+    *range(0x200B, 0x2010),
     *range(0x2028, 0x202F),
-    *range(0x2066, 0x206A),
+    *range(0x2060, 0x2070),
     *range(0xD800, 0xE000),
+    0xFEFF,
+    *range(0xFFF9, 0xFFFC),
+    *range(0xE0000, 0xE0080),
 )
 DELETED = dict.fromkeys(CONTROLS)
 
 
 @lru_cache(4096)
 def without_controls(text: str) -> str:
-    """``text`` without control, bidirectional, line-separating and surrogate characters."""
+    """``text`` without any character of ``CONTROLS``."""
     return text if text.isascii() and text.isprintable() else text.translate(DELETED)
 
 
@@ -46,6 +50,8 @@ class ControlFilter(LineFilter):
 
 def crash_report(console: Console) -> Segments:
     """The exception being handled, with its lines of code and without any value of a variable."""
+    from rich.traceback import Traceback  # a hundredth of a second that only a crash needs to pay
+
     traceback = Traceback(show_locals=False, width=None, extra_lines=1, max_frames=12)
     return Segments(
         [

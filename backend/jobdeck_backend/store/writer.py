@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import OperationalError
 
 from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.store.engine import Database, quick_statement
@@ -56,11 +56,14 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        while group := self._next_group():
+        while waiting := self._next_group():
+            # Who stopped waiting before its turn wants nothing stored; from here on nobody can back out.
+            group = [one for one in waiting if one[1].set_running_or_notify_cancel()]
             try:
                 settled = self._commit(group)
-            except DBAPIError as error:
-                reason = Unavailable(f"the database cannot be written ({error.orig}); nothing was stored")
+            except Exception as error:  # whatever it is: without this thread nothing would be stored again
+                cause = getattr(error, "orig", error)
+                reason = Unavailable(f"the database cannot be written ({cause}); nothing was stored")
                 for _command, future in group:
                     future.set_exception(reason)
                 continue

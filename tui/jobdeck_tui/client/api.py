@@ -12,7 +12,7 @@ from .http import Http
 
 OPS = "/v1/ops"
 JOBS = "/v1/jobs/async"
-PAGE_ROWS = 1000
+PAGE_ROWS = 500
 
 Answer = TypeVar("Answer")
 
@@ -44,13 +44,13 @@ class Api:
         """Read the snapshot of the whole."""
         return _read(decode.overview, await self.http.get(f"{OPS}/overview"))
 
-    async def pages(self) -> AsyncIterator[models.JobPage]:
-        """Read the whole job list, page by page."""
+    async def pages(self, filter_text: str = "") -> AsyncIterator[models.JobPage]:
+        """Read the job list, page by page; ``filter_text`` is in the deck's language."""
         cursor: str | None = None
         while True:
             params: dict[str, str | int] = {"limit": PAGE_ROWS}
-            if cursor is not None:
-                params["cursor"] = cursor
+            params |= {"filter": filter_text} if filter_text else {}
+            params |= {"cursor": cursor} if cursor is not None else {}
             page = _read(decode.job_page, await self.http.get(f"{OPS}/jobs", params))
             yield page
             if page.next is None or page.next == cursor:
@@ -111,6 +111,10 @@ class Api:
     async def submit(self, request: Mapping[str, object]) -> models.Submitted:
         """Ask for a job, with the fields of the jobs API's submit."""
         return _read(decode.submitted, await self.http.post(f"{JOBS}/submit", request))
+
+    async def outcome(self, job_id: str) -> tuple[str | None, str | None]:
+        """Read how a job ended, None while it has not, and its error."""
+        return _read(decode.outcome, await self.http.get(f"{JOBS}/job/{quote(job_id, safe='')}"))
 
     async def report(self, job_id: str) -> models.Report:
         """Read a job's report as far as it is there."""

@@ -14,7 +14,7 @@ from jobdeck_tui.text.sanitise import one_line
 from . import models
 from .errors import NotReachable, NotUnderstood
 from .fields import NAME_LIMIT, Fields, Unreadable, parse
-from .http import is_loopback, read_bounded
+from .http import is_loopback, needs_certificates, read_bounded
 
 READ_SECONDS = 2.0
 BODY_BYTES_MAX = 16 << 20
@@ -28,7 +28,10 @@ class DaskDashboard:
         parts = urlsplit(url)
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._client = httpx.AsyncClient(
-            timeout=READ_SECONDS, trust_env=not is_loopback(url), transport=transport
+            timeout=READ_SECONDS,
+            trust_env=not is_loopback(url),
+            verify=needs_certificates(url),
+            transport=transport,
         )
 
     async def close(self) -> None:

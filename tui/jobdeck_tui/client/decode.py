@@ -17,11 +17,11 @@ def job(data: object) -> models.Job:
     row = Fields(data)
     return models.Job(
         job_id=row.text("job_id"),
-        queue=row.text("queue"),
-        workflow=row.text("workflow"),
-        state=row.text("state"),
-        status=row.text("status"),
-        outcome=row.maybe_text("outcome"),
+        queue=row.name("queue"),
+        workflow=row.name("workflow"),
+        state=row.name("state"),
+        status=row.name("status"),
+        outcome=row.maybe_name("outcome"),
         reason=row.maybe_text("reason", NOTE_LIMIT),
         deadline=row.maybe_time("deadline"),
         predicted_finish=row.maybe_time("predicted_finish"),
@@ -29,8 +29,8 @@ def job(data: object) -> models.Job:
         priority=row.integer("priority"),
         attempt=row.integer("attempt"),
         epoch=row.maybe_integer("epoch"),
-        worker=row.maybe_text("worker"),
-        stage=row.maybe_text("stage"),
+        worker=row.maybe_name("worker"),
+        stage=row.maybe_name("stage"),
         stages_done=row.integer("stages_done"),
         stages_total=row.maybe_integer("stages_total"),
         heartbeat_age=row.maybe_number("heartbeat_age"),
@@ -309,6 +309,12 @@ def workflow(data: object) -> models.Workflow:
     return models.Workflow(
         name=row.text("name"), description=row.text("description", NOTE_LIMIT), stages=row.texts("stages")
     )
+
+
+def outcome(data: object) -> tuple[str | None, str | None]:
+    """Read how a job ended, and its error."""
+    row = Fields(data)
+    return row.maybe_text("outcome"), row.maybe_text("error", NOTE_LIMIT)
 
 
 def report(data: object) -> models.Report:

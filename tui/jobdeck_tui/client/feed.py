@@ -91,8 +91,9 @@ FeedItem = (
 class Feed:
     """Reads ``/v1/ops/events/stream``; iterate ``items()``, cancel the task to stop."""
 
-    def __init__(self, api: Api, *, events: bool = False) -> None:
+    def __init__(self, api: Api, *, events: bool = False, silence_seconds: float = SILENCE_SECONDS) -> None:
         self._api = api
+        self._silence_seconds = silence_seconds
         self._events = events
         self.cursor: str | None = None
         self._backoff = Backoff()
@@ -120,7 +121,7 @@ class Feed:
         if self.cursor is not None:
             headers["Last-Event-ID"] = self.cursor
         async with self._api.http.stream(
-            f"{OPS}/events/stream", params=params, headers=headers, read_seconds=SILENCE_SECONDS
+            f"{OPS}/events/stream", params=params, headers=headers, read_seconds=self._silence_seconds
         ) as response:
             yield Connected(resumed=self.cursor is not None)
             async for frame in sse_events(response):

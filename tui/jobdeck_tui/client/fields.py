@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeGuard, TypeVar
@@ -38,6 +39,14 @@ class Fields:
         if not isinstance(value, str):
             raise Unreadable(f"{name} is not a string")
         return one_line(value, limit)
+
+    def name(self, name: str) -> str:
+        """Read a required string that many rows share: kept once, however many rows there are."""
+        return sys.intern(self.text(name))
+
+    def maybe_name(self, name: str) -> str | None:
+        """Read an optional string that many rows share."""
+        return None if self._data.get(name) is None else self.name(name)
 
     def maybe_text(self, name: str, limit: int = NAME_LIMIT) -> str | None:
         """Read an optional string as one safe line."""

@@ -35,6 +35,7 @@ class Http:
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
             # A proxy of the environment must not come between a deck and its own machine.
             trust_env=not is_loopback(url),
+            verify=needs_certificates(url),
             transport=transport,
         )
 
@@ -99,6 +100,11 @@ class Http:
 
     def _not_reachable(self, error: Exception) -> NotReachable:
         return NotReachable(f"No answer from {self.url} ({_why(error)}).")
+
+
+def needs_certificates(url: str) -> bool:
+    """Whether the system's certificates are needed; loading them for nothing costs 2 MB and 20 ms."""
+    return urlsplit(url).scheme == "https"
 
 
 def is_loopback(url: str) -> bool:

@@ -51,7 +51,7 @@ async def sse_events(
 
 
 class Backoff:
-    """How long to wait before the next attempt: doubling, bounded, with jitter; a received event resets it."""
+    """How long to wait before the next attempt: doubling, bounded, with jitter; an event resets it."""
 
     def __init__(self) -> None:
         self._next = RETRY_FIRST_SECONDS

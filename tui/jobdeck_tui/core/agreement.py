@@ -1,8 +1,8 @@
 """Whether Dask's own picture and the records agree, said in words.
 
 The deck reads Dask's dashboard itself, so that the backend cannot merely repeat its own belief. The two are
-read at different moments: a difference is only said once it has held for two seconds, and as its smallest size
-over that time. Where many jobs finish, some are always between the two books; that many are let pass.
+read at different moments: a difference is said once it has held for two seconds, as its smallest size over
+that time. Where many jobs finish, some are always between the two books; that many are let pass.
 """
 
 from collections import deque

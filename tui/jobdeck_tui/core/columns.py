@@ -25,10 +25,10 @@ class Column:
 
 # STATE is twelve cells for its longest word, CANCELLING. ID, STATE and LEFT are never dropped.
 COLUMNS = (
-    Column("id", "ID", 8),
+    Column("id", "ID", 8, to_width=119),
+    Column("id", "ID", 20, 120),
     Column("state", "STATE", 12),
-    Column("queue", "QUEUE", 9, 100, to_width=119),
-    Column("queue", "QUEUE", 15, 120),
+    Column("queue", "QUEUE", 15, 130),
     Column("left", "LEFT", 7, right=True),
     Column("slack", "SLACK", 7, 130, right=True),
     Column("agent", "AGENT", 15, 60),

@@ -11,14 +11,15 @@ Row = list[Piece]
 
 GUARANTEES = {
     "scheduler-loss": (
-        "Losing the scheduler loses its whole memory and every worker under it: all running attempts end at once. "
-        "A new epoch is started, and every unfinished job is taken up from the records: from its last checkpoint "
-        "where it has one, else from its request. A stage that was under way begins again; a completed one does not."
+        "Losing the scheduler loses its whole memory and every worker under it: all running attempts end at "
+        "once. A new epoch is started, and every unfinished job is taken up from the records: from its last "
+        "checkpoint where it has one, else from its request. A stage that was under way begins again; a "
+        "completed one does not."
     ),
     "worker-loss": (
-        "Losing one worker ends only the attempts that ran on it; each counts as an attempt of its job. The scheduler, "
-        "its epoch and all other workers' jobs go on untouched, and Dask's queue stays as it is. The lost jobs resume "
-        "from their last checkpoint on another worker."
+        "Losing one worker ends only the attempts that ran on it; each counts as an attempt of its job. The "
+        "scheduler, its epoch and all other workers' jobs go on untouched, and Dask's queue stays as it is. "
+        "The lost jobs resume from their last checkpoint on another worker."
     ),
 }
 VERDICTS = {"ok": ("✔", "good"), "late": ("⚠ late", "warn"), "failed": ("✖ failed", "bad")}

@@ -8,7 +8,7 @@ from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import EVENTS
 
-EVENTS_KEPT_MAX = 5_000
+EVENTS_KEPT_MAX = 2_000
 
 
 class EventFeed:
@@ -17,7 +17,7 @@ class EventFeed:
     def __init__(self) -> None:
         self._events: deque[Event] = deque(maxlen=EVENTS_KEPT_MAX)
         self._matches: Callable[[Event, float], bool] | None = None
-        self.lines = EventLines()
+        self.lines = EventLines(EVENTS_KEPT_MAX, one_job=False)
         self.filter_source = ""
         self.filter_error = ""
         self.seen = 0
@@ -30,7 +30,7 @@ class EventFeed:
             self.lines.add(event)
 
     def filter_by(self, source: str, now: float) -> bool:
-        """Shows only what matches; on a mistake the old filter stays and ``filter_error`` says what is wrong."""
+        """Shows only what matches; on a mistake the old filter stays, ``filter_error`` says what is wrong."""
         try:
             matches = EVENTS.compile(source)
         except FilterError as error:

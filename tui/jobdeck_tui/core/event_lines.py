@@ -60,12 +60,16 @@ class Line:
 
 
 class EventLines:
-    """A ring of ``limit`` lines; heartbeats are kept apart unless asked for."""
+    """A ring of ``limit`` lines; heartbeats are kept apart unless asked for.
 
-    def __init__(self, limit: int = LINES_MAX) -> None:
+    With ``one_job`` all events are of one job, in order: one that was seen before is left out.
+    """
+
+    def __init__(self, limit: int = LINES_MAX, *, one_job: bool = True) -> None:
+        self._one_job = one_job
         self.lines: deque[Line] = deque(maxlen=limit)
         self.end = 0
-        self.last_seq: dict[str, int] = {}
+        self.last_seq = 0
         self.show_heartbeats = False
         self.changed = False
 
@@ -80,9 +84,9 @@ class EventLines:
 
     def add(self, event: Event) -> bool:
         """Adds one event; False when it was seen before (a stream that was resumed may repeat)."""
-        if event.seq <= self.last_seq.get(event.job_id, -1):
+        if self._one_job and event.seq <= self.last_seq:
             return False
-        self.last_seq[event.job_id] = event.seq
+        self.last_seq = event.seq
         if event.type == "job.heartbeat" and not self.show_heartbeats:
             return True
         if event.type == "llm.chunk":
@@ -105,7 +109,7 @@ class EventLines:
         """Forgets everything."""
         self.lines.clear()
         self.end = 0
-        self.last_seq.clear()
+        self.last_seq = 0
         self.changed = True
 
     def _fold(self, event: Event, chunk: str) -> None:

@@ -60,8 +60,8 @@ def _say(event: Event) -> str:
             return _join(NOTICES.get(name, name), said)
         case "workflow.start" | "workflow.end":
             stage = stage_of(event)
-            result = _short(own.get("output" if event.type.endswith("end") else "input"))
-            return _join(f"{stage[0]} (step {stage[1]})" if stage else name, result)
+            said = _short(own.get("output" if event.type.endswith("end") else "input"))
+            return _join(f"{stage[0]} (step {stage[1]})" if stage else name, said)
         case "llm.start":
             count = _object(payload.get("metadata")).get("message_count")
             return _join(name, plural(count, "message") if isinstance(count, int) else "")
@@ -79,8 +79,8 @@ def _say(event: Event) -> str:
             kind = own.get("output_category") or own.get("type") or ""
             return _join(_short(kind), _short(own.get("url") or own.get("file_path") or own.get("content")))
         case _:
-            said = own.get("reason") or own.get("error") or own
-            return _join(name, _short(said) if said else "")
+            rest = own.get("reason") or own.get("error") or own
+            return _join(name, _short(rest) if rest else "")
 
 
 def _object(value: object) -> dict[str, object]:

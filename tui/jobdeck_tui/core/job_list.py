@@ -1,6 +1,7 @@
 """Which jobs the list shows, and in which order."""
 
 from collections.abc import Callable
+from time import perf_counter
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.filter import FilterError
@@ -25,6 +26,7 @@ class JobList:
         self._frozen: dict[str, Job] | None = None
         self._arranged_at = float("-inf")
         self._arranged_revision = -1
+        self._pause_seconds = REARRANGE_SECONDS
         self._frozen_revision = 0
 
     def filter_by(self, source: str) -> bool:
@@ -46,7 +48,8 @@ class JobList:
             self.filter_error = str(error)
             return ""
         self.filter_error = ""
-        return f"{sum(1 for job in self._jobs if matches(job, now))} of {len(self._jobs)} match, Enter shows them"
+        matching = sum(1 for job in self._jobs if matches(job, now))
+        return f"{matching} of {len(self._jobs)} match, Enter shows them"
 
     def sort_next(self, step: int = 1) -> None:
         """Sorts by the next column."""
@@ -74,15 +77,19 @@ class JobList:
     def due(self, now: float) -> bool:
         """Whether the order should be made anew: time alone changes it too, as deadlines come near."""
         waited = now - self._arranged_at
-        if self.frozen or waited < REARRANGE_SECONDS:
+        if self.frozen or waited < self._pause_seconds:
             return waited < 0
-        return self._arranged_revision != self._jobs.revision or waited > 5 * REARRANGE_SECONDS
+        return self._arranged_revision != self._jobs.revision or waited > 5 * self._pause_seconds
 
     def arrange(self, now: float) -> list[str]:
         """The ids to show, in order; ``now`` in Unix seconds."""
         self._arranged_at, self._arranged_revision = now, self._jobs.revision
+        began = perf_counter()
         jobs = list(self._jobs) if self._frozen is None else list(self._frozen.values())
         if (matches := self._matches) is not None:
             jobs = [job for job in jobs if matches(job, now)]
         self.matching = len(jobs)
-        return [job.job_id for job in order(jobs, self.sort_column, now, reverse=self.reverse)]
+        ids = [job.job_id for job in order(jobs, self.sort_column, now, reverse=self.reverse)]
+        # A twentieth of a core at most, however many jobs there are.
+        self._pause_seconds = max(REARRANGE_SECONDS, 20 * (perf_counter() - began))
+        return ids

@@ -116,10 +116,8 @@ def _stage(stage: Stage, *, kept: bool) -> Iterator[Row]:
     ]
     kept_words = "   kept, not run again by later attempts" if kept else ""
     yield [
-        (
-            f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}  output {stage.output_hash[:HASH_SHOWN]}",
-            "faint",
-        ),
+        (f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}", "faint"),
+        (f"  output {stage.output_hash[:HASH_SHOWN]}", "faint"),
         (kept_words, "good"),
     ]
 
@@ -157,6 +155,8 @@ def record_rows(detail: JobDetail) -> list[Row]:
         ("predicted end", instant(job.predicted_finish)),
         ("started", instant(job.started_at)),
         ("finished", instant(job.finished_at)),
+        ("error", job.error or NONE),
+        ("reason", job.reason or NONE),
         ("after", ", ".join(job.after) or NONE),
         ("version", str(job.version)),
     )

@@ -1,4 +1,4 @@
-"""The acts an operator can do from a screen: one key, a grace, an undo; many at once only after a question."""
+"""The acts an operator can do from a screen: one key, a grace, an undo; many only after a question."""
 
 from typing import ClassVar
 

@@ -141,7 +141,7 @@ class GrantOffer(ModalScreen[float | None]):
             (f" {self._job_id} cannot be resumed as it stands\n", "strong"),
             (f" {self._reason}\n", ""),
             (
-                " A later window would make it possible. It is audited, the old deadline stays on record.\n\n",
+                " A later window makes it possible; the old deadline stays on record.\n\n",
                 "",
             ),
         ]

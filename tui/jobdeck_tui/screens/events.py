@@ -47,7 +47,7 @@ class EventsScreen(DeckScreen):
         """Keys go to the log."""
         self.log_view.focus()
 
-    def flush_body(self, now: float, *, everything: bool) -> None:
+    def flush_body(self, now: float, *, everything: bool) -> None:  # noqa: ARG002
         """Draws what came."""
         feed = self.deck.feed
         follow = "FOLLOW" if self.log_view.following else "STOPPED (End or f goes on)"

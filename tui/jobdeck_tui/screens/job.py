@@ -120,7 +120,7 @@ class JobScreen(ActingScreen):
         total = f"/{detail.job.stages_total}" if detail and detail.job.stages_total else ""
         facts_of = {
             "stages": f"{len(detail.stages)}{total}" if detail else "",
-            "events": str(max(view.lines.last_seq.values(), default=0) or ""),
+            "events": str(view.lines.last_seq or ""),
             "report": "✔" if view.report else "",
             "record": "",
         }

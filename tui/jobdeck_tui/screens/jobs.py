@@ -16,6 +16,7 @@ from jobdeck_tui.core.columns import Column, cell, display_state, left_seconds, 
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import JobView, left_look
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.text.format import short_id
 from jobdeck_tui.widgets.counts import Counts
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.preview import Preview
@@ -44,8 +45,8 @@ class JobsScreen(ActingScreen):
         Binding("s", "sort(1)", "Sort by the next column", show=False),
         Binding("S", "reverse", "Reverse the order", show=False),
         Binding("p", "freeze", "Freeze the view, or let it go on", show=False),
-        Binding("t", "open_tab('stages')", "Open at the stages", show=False),
         Binding("y", "copy_id", "Copy the id", show=False),
+        Binding("Y", "copy_row", "Copy the row as JSON", show=False),
         Binding("j,down", "move(1)", "Down", show=False),
         Binding("k,up", "move(-1)", "Up", show=False),
         Binding("pagedown", "page(1)", "Page down", show=False),
@@ -65,7 +66,7 @@ class JobsScreen(ActingScreen):
         yield TextLine(id="strip")
         yield TextLine(id="differences")
         with Container(id="list-and-preview"):
-            yield VirtualTable(self._columns_for, self._cells, id="jobs")
+            yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
             yield Preview(id="preview")
         yield FilterLine(JOBS.complete, id="filter")
 
@@ -102,7 +103,7 @@ class JobsScreen(ActingScreen):
 
     @staticmethod
     def _cell(job: Job, column: Column, now: float, acting: str) -> Cell:
-        text = cell(job, column.key, now)
+        text = short_id(job.job_id, column.width) if column.key == "id" else cell(job, column.key, now)
         if column.key == "state":
             state = display_state(job)
             return Cell(text, job.state if state == job.state else "warn")
@@ -131,7 +132,7 @@ class JobsScreen(ActingScreen):
             self._ticked = now
             table.refresh_rows({row_id for row_id in table.visible_ids() if self._counts_down(row_id)})
         table.set_marked(deck.selection.marked)
-        self._flush_lines(now)
+        self._flush_lines()
         if self.has_class("-preview"):
             cursor = table.cursor_id
             self.query_one(Preview).flush(self.seen_job(cursor) if cursor else None, now)
@@ -140,7 +141,7 @@ class JobsScreen(ActingScreen):
         job = self.seen_job(row_id)
         return job is not None and not job.finished
 
-    def _flush_lines(self, now: float) -> None:
+    def _flush_lines(self) -> None:
         deck = self.deck
         counts = deck.overview.counts if deck.overview is not None else deck.jobs.counts
         self.query_one(Counts).refresh_counts(counts, counts.get("overdue", 0))
@@ -190,6 +191,7 @@ class JobsScreen(ActingScreen):
 
     @on(VirtualTable.Moved)
     def _moved(self) -> None:
+        self.deck.fresh = True
         self._rest()
 
     def _rest(self) -> None:
@@ -213,7 +215,9 @@ class JobsScreen(ActingScreen):
 
     @on(VirtualTable.Opened)
     def _opened(self, event: VirtualTable.Opened) -> None:
-        self.program.open_job(event.row_id)
+        job = self.seen_job(event.row_id)
+        done = job is not None and job.state == "succeeded"
+        self.program.open_job(event.row_id, "report" if done else "events")
 
     @on(FilterLine.Changed)
     def _filter(self, event: FilterLine.Changed) -> None:
@@ -241,11 +245,6 @@ class JobsScreen(ActingScreen):
     def action_open(self) -> None:
         """Opens the job under the cursor."""
         self.table.open_cursor()
-
-    def action_open_tab(self, tab: str) -> None:
-        """Opens the job under the cursor at a tab."""
-        if self.table.cursor_id is not None:
-            self.program.open_job(self.table.cursor_id, tab)
 
     def action_mark(self) -> None:
         """Marks the row, or takes its mark away, and goes on to the next."""
@@ -300,6 +299,11 @@ class JobsScreen(ActingScreen):
         """Copies the id under the cursor."""
         if self.table.cursor_id is not None:
             self.program.copy_words(self.table.cursor_id, "id")
+
+    def action_copy_row(self) -> None:
+        """Copies the row under the cursor."""
+        if (cursor := self.table.cursor_id) is not None and (job := self.seen_job(cursor)) is not None:
+            self.program.copy_job(job)
 
     def action_move(self, rows: int) -> None:
         """Moves the cursor."""

@@ -92,7 +92,7 @@ def _clock(seconds: float) -> str:
     if whole < 100 * 3600:
         return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
     return (
-        f"{whole // 86_400}d{whole % 86_400 // 3600:02d}h" if whole < 1000 * 86_400 else f"{whole // 86_400}d"
+        f"{whole // 86_400}d{whole % 86_400 // 3600:02d}h" if whole < 100 * 86_400 else f"{whole // 86_400}d"
     )
 
 

@@ -21,9 +21,9 @@ ALWAYS = frozenset({"running", "queued", "waiting", "backlog", "succeeded"})
 
 
 def counts_pieces(counts: Mapping[str, int], overdue: int, width: int) -> list[Piece]:
-    """The counts as they fit in ``width`` cells: with words, else with signs only, late ones never left out."""
+    """The counts as ``width`` cells hold them: with words, else with signs; late ones are never left out."""
     shown = [(state, counts.get(state, 0)) for state in SHORT if counts.get(state) or state in ALWAYS]
-    late = [(f" {overdue} OVER DEADLINE", "over")] if overdue else []
+    late = [(" ", ""), (f"{overdue} OVER DEADLINE", "over")] if overdue else []
     for words in (True, False):
         pieces: list[Piece] = []
         for state, count in shown:

@@ -120,7 +120,7 @@ class EventLog(LineView, can_focus=True):
         self._top = max(self._top, self._lines.first)
         self._settling = True
         self.virtual_size = Size(self.size.width, max(len(self._lines.lines), 1))
-        self.scroll_to(y=self._top - self._lines.first, animate=False)
+        self.scroll_to(y=self._top - self._lines.first, animate=False, force=True)
         self._settling = False
         self.refresh()
 

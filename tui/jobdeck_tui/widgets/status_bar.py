@@ -27,6 +27,8 @@ class StatusBar(TextLine):
             pieces.append((f" {deck.start_words} ", "faint"))
         if deck.overview is not None and deck.overview.read_only:
             pieces.append((" READ-ONLY ", "reverse"))
+        if deck.badge:
+            pieces.append((f" {deck.badge} ", "reverse"))
         if deck.armed_left() is not None:
             pieces.append((" DRILL ARMED ", "reverse"))
         if pending := len(deck.acts.unfinished()):

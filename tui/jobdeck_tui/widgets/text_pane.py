@@ -76,7 +76,7 @@ class TextPane(LineView, can_focus=True):
 
     def scroll_rows(self, count: int) -> None:
         """Moves the view by some rows."""
-        self.scroll_to(y=self.scroll_offset.y + count, animate=False)
+        self.scroll_to(y=self.scroll_offset.y + count, animate=False, force=True)
 
     def _layout(self) -> None:
         width = self.size.width

@@ -73,11 +73,13 @@ class VirtualTable(LineView, can_focus=True):
         columns_for: Callable[[int], Columns],
         cells: Callable[[str, Columns], Sequence[Cell]],
         *,
+        clock: Callable[[], float] = monotonic,
         id: str | None = None,  # noqa: A002 (Textual's own name)
     ) -> None:
         super().__init__(id=id)
         self._columns_for = columns_for
         self._cells = cells
+        self._clock = clock
         self._ids: Sequence[str] = ()
         self._index_of: dict[str, int] = {}
         self._cursor = 0
@@ -95,7 +97,7 @@ class VirtualTable(LineView, can_focus=True):
     @property
     def slid_seconds_ago(self) -> float:
         """Seconds since another row came under the cursor without the operator moving it."""
-        return monotonic() - self._slid_at
+        return self._clock() - self._slid_at
 
     @property
     def shown_ids(self) -> Sequence[str]:
@@ -119,10 +121,10 @@ class VirtualTable(LineView, can_focus=True):
             self._cursor = max(0, min(self._cursor, len(ids) - 1))
         self.virtual_size = Size(self.size.width, len(ids) + 1)
         if self.cursor_id != before:
-            self._slid_at = monotonic()
+            self._slid_at = self._clock()
             self.post_message(self.Moved(self.cursor_id))
         if self._touched:
-            self.scroll_to(y=max(0, self._cursor - line), animate=False)
+            self.scroll_to(y=max(0, self._cursor - line), animate=False, force=True)
         self.refresh()
 
     def refresh_rows(self, ids: Collection[str]) -> None:
@@ -185,9 +187,9 @@ class VirtualTable(LineView, can_focus=True):
         height = max(1, self.size.height - 1)
         top = self.scroll_offset.y
         if self._cursor < top:
-            self.scroll_to(y=self._cursor, animate=False)
+            self.scroll_to(y=self._cursor, animate=False, force=True)
         elif self._cursor >= top + height:
-            self.scroll_to(y=self._cursor - height + 1, animate=False)
+            self.scroll_to(y=self._cursor - height + 1, animate=False, force=True)
 
     def _refresh_index(self, index: int) -> None:
         line = index - self.scroll_offset.y + 1
@@ -247,6 +249,9 @@ class VirtualTable(LineView, can_focus=True):
         segments = [Segment(" ☑ " if row_id in self._marked else "   ", base)]
         for column, cell in zip(self._columns, self._cells(row_id, self._columns), strict=True):
             style = base + self.look(cell.style) if cell.style and not under_cursor else base
-            segments.append(Segment(fit(cell.text, column.width, right=column.right), style))
-            segments.append(Segment(" ", base))
+            # The padding has the row's own style: underlines belong to the words only.
+            text = fit(cell.text, column.width, right=column.right)
+            words = text.strip(" ")
+            before, _, after = text.partition(words) if words else ("", "", text)
+            segments += [Segment(before, base), Segment(words, style), Segment(after + " ", base)]
         return Strip(segments).adjust_cell_length(width, base)

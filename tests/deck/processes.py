@@ -1,0 +1,38 @@
+"""Real processes for the deck's tests, and waiting for what they do."""
+
+import os
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from jobdeck_tui.client.embedded import EmbeddedBackend
+
+
+def wait_until(condition, seconds=30.0):
+    """Look until ``condition()`` gives something true, and give that."""
+    give_up_at = time.monotonic() + seconds
+    while time.monotonic() < give_up_at:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s")
+
+
+def is_alive(pid):
+    """Whether a process still runs; one that ended and was not yet waited for does not."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+@contextmanager
+def backend(state_dir, *options):
+    """Run a real backend on ``state_dir``; gives it and its instance."""
+    embedded = EmbeddedBackend(state_dir, options)
+    try:
+        yield embedded, embedded.start()
+    finally:
+        embedded.stop()

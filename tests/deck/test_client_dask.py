@@ -1,0 +1,96 @@
+"""Dask's own picture, read from a real scheduler's dashboard."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from distributed import Client
+from jobdeck_tui.client.dask_dashboard import DaskDashboard, picture
+from jobdeck_tui.client.errors import NotReachable, NotUnderstood
+
+from .processes import wait_until
+from .wayward import answer, wayward
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    """A scheduler and one worker of one thread; gives its address and its dashboard's."""
+    directory = tmp_path_factory.mktemp("dask")
+    place = directory / "scheduler.json"
+    local = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *local, "--port", "0"]
+    log = (directory / "log").open("wb")
+    scheduler = subprocess.Popen([*command, "--scheduler-file", str(place)], stdout=log, stderr=log)
+    worker = None
+    try:
+        found = wait_until(lambda: place.exists() and place.read_text() and json.loads(place.read_text()))
+        command = [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            found["address"],
+            "--no-nanny",
+            *local,
+        ]
+        options = ["--name", "w0", "--nthreads", "1", "--local-directory", str(directory)]
+        worker = subprocess.Popen([*command, *options], stdout=log, stderr=log)
+        yield found["address"], f"http://127.0.0.1:{found['services']['dashboard']}"
+    finally:
+        for process in (worker, scheduler):
+            if process is not None:
+                process.kill()
+                process.wait()
+        log.close()
+
+
+def read(url):
+    async def run():
+        dashboard = DaskDashboard(url)
+        try:
+            return await dashboard.read()
+        finally:
+            await dashboard.close()
+
+    return asyncio.run(run())
+
+
+def test_tasks_and_workers_are_told_as_dask_tells_them(dask):
+    address, url = dask
+    with Client(address) as client:
+        wait_until(lambda: read(url).workers)
+        futures = [client.submit(time.sleep, 60, key=f"sleep-{n}", pure=False) for n in range(20)]
+        seen = wait_until(lambda: (now := read(url)).workers[0].executing == 1 and now)
+        assert seen.scheduler_id == client.scheduler_info()["id"]
+        assert seen.tasks["queued"] + seen.tasks["processing"] == 20
+        (worker,) = seen.workers
+        assert (worker.name, worker.threads) == ("w0", 1)
+        assert worker.memory_bytes > 1 << 20
+        assert 0 <= worker.last_seen_age < 5
+        client.cancel(futures[-3:])
+        wait_until(lambda: sum(read(url).tasks[state] for state in ("queued", "processing")) == 17)
+
+
+def test_a_dashboard_that_is_not_there_or_not_dasks_is_told_apart():
+    async def run():
+        async with wayward([answer(200, {})]) as server:
+            dashboard = DaskDashboard(server.url + "/status")
+            try:
+                await dashboard.read()
+            finally:
+                await dashboard.close()
+
+    with pytest.raises(NotUnderstood, match="prometheus_client"):
+        asyncio.run(run())
+    with pytest.raises(NotReachable):
+        read("http://127.0.0.1:9")
+
+
+def test_a_hostile_dashboard_is_no_picture():
+    metrics = 'dask_scheduler_tasks{state="queued"} 3.0\n'
+    for identity in ("{}", "[]", '{"id": 1}', '{"id": "S", "workers": {"a": {}}}', "no"):
+        with pytest.raises(NotUnderstood):
+            picture(identity, metrics, 0.0)
+    assert picture('{"id": "S\\u001b[31m"}', metrics, 0.0).scheduler_id == "S"

@@ -1,0 +1,237 @@
+"""Every screen at every size: drawn whole, harmless, and with its keys explained."""
+
+from unicodedata import category
+
+import pytest
+from jobdeck_tui.client.models import Event
+from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.screens.job import JobScreen
+from textual.binding import Binding
+
+from tests.hostile.corpus import HOSTILE
+
+from .deck_driver import (
+    NOW,
+    a_deck,
+    a_drill,
+    a_job,
+    a_picture,
+    an_event,
+    an_overview,
+    in_a_deck,
+    lines,
+    program,
+    running,
+    screen_text,
+)
+
+SIZES = ((80, 24), (120, 36), (200, 50), (40, 10), (20, 5))
+ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+KEYS = ("1", "2", "4", "5", "enter", "question_mark")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_every_screen_is_drawn_at_every_size(size: tuple[int, int]) -> None:
+    @in_a_deck
+    async def go() -> None:
+        deck = a_deck()
+        deck.take_drill(a_drill())
+        deck.take_event(an_event(1))
+        async with running(deck, *size) as pilot:
+            for key in KEYS:
+                await pilot.press(key)
+                await pilot.pause()
+                assert len(lines(pilot)) == size[1]
+                if key in {"enter", "question_mark"}:
+                    await pilot.press("escape")
+
+    go()
+
+
+@in_a_deck
+async def test_the_list_at_80_by_24_shows_state_time_left_and_note_of_each_job() -> None:
+    async with running(a_deck()) as pilot:
+        text = screen_text(pilot)
+        for word in (
+            "✔ LIVE",
+            "▸ RUNNING",
+            "◷ QUEUED",
+            "⏸ HELD",
+            "-01:4",
+            "extract_clauses 1/4",
+            "LEFT",
+            "NOTE",
+        ):
+            assert word in text, word
+        assert "Dask ✔ up epoch 1" in text
+        assert "worker-0 2/2+3" in text
+        assert lines(pilot)[-1].rstrip().endswith("? Help")
+
+
+@in_a_deck
+async def test_drills_show_expected_against_seen_and_the_evidence_of_each_job() -> None:
+    deck = a_deck()
+    deck.take_drill(a_drill())
+    async with running(deck, 100, 40) as pilot:
+        await pilot.press("4")
+        await pilot.pause()
+        text = screen_text(pilot)
+        assert "loss noticed" in text
+        assert "< 500ms" in text
+        assert "200ms ✔" in text
+        assert "⚠ late" in text
+        assert "stages run again: 0" in text
+        assert "✔ none again" in text
+
+
+@in_a_deck
+async def test_a_fault_is_injected_only_armed_and_by_its_name() -> None:
+    async with running(a_deck(), 100, 40) as pilot:
+        await pilot.press("4", "enter")
+        assert isinstance(pilot.app.screen, DeckScreen)
+        await pilot.press("a")
+        await pilot.pause()
+        assert "DRILL ARMED" in screen_text(pilot)
+        await pilot.press("enter", *"worker-loss", "enter")
+        await pilot.pause()
+        assert "That is not scheduler-loss. Nothing was done." in screen_text(pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert program(pilot).deck.armed is None
+
+
+@in_a_deck
+async def test_an_arming_ends_by_itself() -> None:
+    deck = a_deck()
+    async with running(deck) as pilot:
+        await pilot.press("4", "a")
+        assert deck.armed is not None
+        wall = deck.now
+        deck.now = lambda: wall() + 31
+        assert deck.armed is None
+
+
+@in_a_deck
+async def test_help_lists_every_key_of_the_screen_it_was_asked_from() -> None:
+    async with running(a_deck(), 100, 60) as pilot:
+        described = {
+            binding.description
+            for _, binding, _, _ in pilot.app.screen.active_bindings.values()
+            if isinstance(binding, Binding)
+        }
+        await pilot.press("question_mark")
+        await pilot.pause()
+        text = screen_text(pilot)
+        missing = [words for words in described if words and words not in text]
+        assert missing == []
+        assert "admitted, not yet handed to Dask" in text
+
+
+@in_a_deck
+async def test_a_filter_is_kept_by_enter_and_a_mistake_names_what_is_known() -> None:
+    async with running(a_deck()) as pilot:
+        await pilot.press("slash", *"nonsense:x", "enter")
+        await pilot.pause()
+        assert "There is no field nonsense" in screen_text(pilot)
+        await pilot.press(*["backspace"] * 10, *"state:failed", "enter")
+        await pilot.pause()
+        text = screen_text(pilot)
+        assert "filter: state:failed  1 of 10" in text
+        assert "▸ RUNNING" not in text
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "▸ RUNNING" in screen_text(pilot)
+
+
+@in_a_deck
+async def test_r37_a_frozen_list_stands_and_counts_what_it_misses() -> None:
+    deck = a_deck([a_job(1), a_job(2)])
+    async with running(deck) as pilot:
+        await pilot.press("p")
+        deck.take_jobs([a_job(1, version=9, note="moved on")])
+        program(pilot).front().flush()
+        await pilot.pause()
+        text = screen_text(pilot)
+        assert "FROZEN +1" in text
+        assert "moved on" not in text
+        await pilot.press("p")
+        await pilot.pause()
+        assert "moved on" in screen_text(pilot)
+
+
+@in_a_deck
+async def test_a_disagreement_of_dask_and_the_records_is_said_once_it_lasted() -> None:
+    deck = a_deck([a_job(number, "queued") for number in range(5)])
+    start = deck.now()
+    for second in range(14):
+        deck.now = lambda second=second: start + second / 2
+        overview = an_overview(list(deck.jobs))
+        deck.picture = None
+        deck.overview = overview
+        deck.take_picture(a_picture(deck.now(), waiting=0, queued=2, processing=0))
+    async with running(deck, 100, 24) as pilot:
+        assert "Dask does not know 3 jobs that the records say it holds" in screen_text(pilot)
+
+
+def hostile_event(seq: int, text: str) -> Event:
+    return Event(text, seq, text, NOW, text, {"data": {"input": text, "chunk": text}, "id": text})
+
+
+@pytest.mark.parametrize("number", range(0, len(HOSTILE), 4))
+def test_r38_job_text_never_reaches_the_terminal_as_an_escape_nor_acts_as_markup(number: int) -> None:
+    """Even where a string had slipped past the client's sanitiser, nothing of it acts."""
+
+    @in_a_deck
+    async def go() -> None:
+        texts = HOSTILE[number : number + 4]
+        jobs = [
+            a_job(
+                n,
+                "failed",
+                job_id=f"{text[:50]}",
+                workflow=text,
+                queue=text,
+                note=text,
+                error=text,
+                worker=text,
+            )
+            for n, text in enumerate(texts)
+        ]
+        deck = a_deck(jobs)
+        for seq, text in enumerate(texts, start=1):
+            deck.take_event(hostile_event(seq, text))
+        async with running(deck, 120, 36) as pilot:
+            for key in ("1", "2", "4", "5", "1", "enter", "escape"):
+                await pilot.press(key)
+                await pilot.pause()
+                assert pilot.app.is_running
+                for strip in filtered(pilot):
+                    assert not [c for text, _, _ in strip for c in text if category(c) in ACTING], strip
+                    assert all(style is None or "@click" not in style.meta for _, style, _ in strip)
+            program(pilot).tell(texts[0])
+            await pilot.pause()
+            assert pilot.app.is_running
+
+    go()
+
+
+def filtered(pilot: object) -> list[list[tuple[str, object, object]]]:
+    """Each line as it leaves for the terminal: after the app's filters."""
+    app = program(pilot)
+    background = app.screen.styles.background
+    return [
+        list(strip.apply_filter(app._control_filter, background))
+        for strip in app.screen._compositor.render_strips()
+    ]
+
+
+@in_a_deck
+async def test_going_back_keeps_filter_order_and_cursor() -> None:
+    async with running(a_deck()) as pilot:
+        await pilot.press("j", "j", "j")
+        chosen = program(pilot).front().table.cursor_id
+        await pilot.press("enter")
+        assert isinstance(pilot.app.screen, JobScreen)
+        assert pilot.app.screen.view.job_id == chosen
+        await pilot.press("escape")
+        assert program(pilot).front().table.cursor_id == chosen

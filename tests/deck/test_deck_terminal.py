@@ -1,0 +1,119 @@
+"""The deck as a process in a real terminal: what it leaves behind, what it sends, when it refuses."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from jobdeck_tui.safety import crash_report
+
+START = "import sys; from jobdeck_tui.app import run; sys.exit(run('http://127.0.0.1:9', None))"
+RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
+
+
+class Terminal:
+    """A pty with the deck in it."""
+
+    def __init__(self, **environment: str) -> None:
+        self.main, child = pty.openpty()
+        import fcntl
+        import struct
+        import termios
+
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        env = {**os.environ, "TERM": "xterm-256color", **environment}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", START], stdin=child, stdout=child, stderr=child, env=env, close_fds=True
+        )
+        os.close(child)
+        self.sent = b""
+
+    def read_until(self, wanted: bytes, seconds: float = 15.0) -> None:
+        give_up = time.monotonic() + seconds
+        while wanted not in self.sent:
+            assert time.monotonic() < give_up, self.sent[-2000:]
+            self.read(0.2)
+
+    def read(self, seconds: float) -> bool:
+        if not select.select([self.main], [], [], seconds)[0]:
+            return True
+        try:
+            piece = os.read(self.main, 65536)
+        except OSError:
+            return False
+        self.sent += piece
+        return bool(piece)
+
+    def end(self) -> int:
+        while self.process.poll() is None and self.read(0.2):
+            pass
+        code = self.process.wait(15)
+        while self.read(0.05) and select.select([self.main], [], [], 0)[0]:
+            pass
+        os.close(self.main)
+        return code
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_restores_the_terminal_and_tells_by_the_exit_code(number: int, code: int) -> None:
+    terminal = Terminal()
+    terminal.read_until(b"jobdeck")
+    terminal.read_until(b"RETRY")
+    terminal.process.send_signal(number)
+    assert terminal.end() == code
+    for sequence in RESTORED:
+        assert sequence in terminal.sent
+
+
+@pytest.mark.parametrize("key", [b"q", b"\x03"], ids=["q", "ctrl-c"])
+def test_leaving_by_key_is_clean(key: bytes) -> None:
+    terminal = Terminal()
+    terminal.read_until(b"RETRY")
+    os.write(terminal.main, key)
+    assert terminal.end() == 0
+    assert RESTORED[0] in terminal.sent
+
+
+def test_no_color_sends_no_colour_at_all_and_still_marks_the_cursor() -> None:
+    terminal = Terminal(NO_COLOR="1")
+    terminal.read_until(b"RETRY")
+    os.write(terminal.main, b"q")
+    terminal.end()
+    for sequence in (b"38;2;", b"48;2;", b"38;5;", b"48;5;", b"\x1b[31m"):
+        assert sequence not in terminal.sent
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_terminal_that_cannot_draw_is_told_so_in_a_sentence(term: str) -> None:
+    terminal = Terminal(TERM=term)
+    assert terminal.end() == 2
+    assert b"\x1b[" not in terminal.sent
+    assert b"jobdeck list" in terminal.sent
+
+
+def test_without_a_terminal_nothing_is_drawn() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", START], capture_output=True, stdin=subprocess.DEVNULL, timeout=30
+    )
+    assert done.returncode == 2
+    assert b"\x1b" not in done.stderr + done.stdout
+    assert b"needs a terminal" in done.stderr
+
+
+def test_a_crash_report_shows_no_variable() -> None:
+    from rich.console import Console
+
+    console = Console(width=100, force_terminal=True)
+    token = "-".join(["secret", "in", "a", "local"])
+    try:
+        raise ValueError(len(token))
+    except ValueError:
+        report = "".join(segment.text for segment in crash_report(console).segments)
+    assert "ValueError" in report
+    assert Path(__file__).name in report
+    assert token not in report

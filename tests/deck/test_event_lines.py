@@ -1,0 +1,101 @@
+"""The lines of a log, and the view that follows them or stands still."""
+
+from jobdeck_tui.core.event_lines import EventLines
+from jobdeck_tui.styles import SHEETS, VARIABLES
+from jobdeck_tui.text.format import clock
+from jobdeck_tui.widgets.event_log import EventLog
+from textual.app import App, ComposeResult
+
+from .deck_driver import an_event, in_a_deck
+
+
+def chunk(seq: int, text: str, call: str = "call-1") -> object:
+    return an_event(seq, "llm.chunk", id=call, data={"chunk": text})
+
+
+def test_token_chunks_of_one_call_fold_into_one_line() -> None:
+    lines = EventLines()
+    for seq, text in enumerate(("The ", "licence ", "is MIT."), start=1):
+        lines.add(chunk(seq, text))
+    lines.add(chunk(4, "Other", call="call-2"))
+    assert [line.words for line in lines.lines] == ["The licence is MIT.  (3 chunks)", "Other"]
+
+
+def test_an_event_seen_twice_is_shown_once() -> None:
+    lines = EventLines()
+    assert lines.add(an_event(1))
+    assert not lines.add(an_event(1))
+    assert len(lines.lines) == 1
+
+
+def test_the_ring_keeps_its_newest_lines_and_numbers_never_go_back() -> None:
+    lines = EventLines(limit=10)
+    for seq in range(1, 26):
+        lines.add(an_event(seq))
+    assert (lines.first, lines.end) == (15, 25)
+    assert lines.line(15).seq == 16
+
+
+def test_heartbeats_are_hidden_until_asked_for() -> None:
+    lines = EventLines()
+    lines.add(an_event(1, "job.heartbeat"))
+    assert not lines.lines
+    lines.show_heartbeats = True
+    lines.add(an_event(2, "job.heartbeat"))
+    assert len(lines.lines) == 1
+
+
+class LogApp(App[None]):
+    CSS_PATH = SHEETS
+
+    def __init__(self, lines: EventLines) -> None:
+        super().__init__()
+        self.lines = lines
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return VARIABLES
+
+    def compose(self) -> ComposeResult:
+        yield EventLog(self.lines, clock)
+
+
+def shown(log: EventLog) -> list[str]:
+    return [log.render_line(y).text.strip() for y in range(log.size.height)]
+
+
+@in_a_deck
+async def test_scrolling_up_really_stops_the_log_and_end_follows_again() -> None:
+    lines = EventLines()
+    for seq in range(1, 101):
+        lines.add(an_event(seq, data={"input": {"n": seq}}))
+    async with LogApp(lines).run_test(size=(80, 10)) as pilot:
+        log = pilot.app.query_one(EventLog)
+        log.flush()
+        assert '"n": 100' in shown(log)[-1]
+        log.scroll_lines(-5)
+        stood = shown(log)
+        for seq in range(101, 138):
+            lines.add(an_event(seq, data={"input": {"n": seq}}))
+        log.flush()
+        await pilot.pause()
+        assert shown(log)[:-1] == stood[:-1]
+        assert shown(log)[-1] == "▼ 37 new (End to follow)"
+        log.follow()
+        assert '"n": 137' in shown(log)[-1]
+
+
+@in_a_deck
+async def test_a_stopped_log_stands_while_the_ring_turns_under_it() -> None:
+    lines = EventLines(limit=50)
+    for seq in range(1, 51):
+        lines.add(an_event(seq, data={"input": {"n": seq}}))
+    async with LogApp(lines).run_test(size=(80, 10)) as pilot:
+        log = pilot.app.query_one(EventLog)
+        log.flush()
+        log.scroll_lines(-5)
+        stood = shown(log)
+        for seq in range(51, 61):
+            lines.add(an_event(seq, data={"input": {"n": seq}}))
+        log.flush()
+        await pilot.pause()
+        assert shown(log)[:-1] == stood[:-1]

@@ -1,0 +1,73 @@
+"""The command line: ``jobdeck`` opens the deck, its commands do the same acts for scripts.
+
+What a command needs is imported when that command runs: the deck must be up in half a second, and
+``jobdeck list`` has no use for a terminal library. Nothing here ever writes an escape code.
+"""
+
+import importlib
+import sys
+
+import click
+
+from .exits import EPILOGUE, exit_code
+from .options import Target, target_options
+
+COMMANDS = {
+    "demo": "run",
+    "serve": "run",
+    "submit": "submit",
+    "list": "read",
+    "show": "read",
+    "watch": "watch",
+    "cancel": "acts",
+    "expire": "acts",
+    "resume": "acts",
+    "grant": "acts",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules that are imported only when one of them is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Give the commands in the order in which they are explained."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the module of a command and give the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"{__name__}.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, epilog=EPILOGUE)
+@target_options
+@click.version_option(package_name="jobdeck", message="jobdeck %(version)s")
+@click.pass_context
+def root(context: click.Context, target: Target) -> None:
+    """See and steer asynchronous agent jobs on Dask.
+
+    Without a command: the deck, on the server named or on a backend of its own.
+    """
+    context.obj = target
+    if context.invoked_subcommand is None:
+        from .run import open_deck
+
+        context.exit(open_deck(target))
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; give its exit code."""
+    try:
+        code = root.main(args=arguments, prog_name="jobdeck", standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:
+        return exit_code(error)
+    return code if isinstance(code, int) else 0

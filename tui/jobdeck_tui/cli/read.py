@@ -1,0 +1,148 @@
+"""``list`` and ``show``: look, and change nothing."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+import click
+
+from jobdeck_tui.client import decode
+from jobdeck_tui.client.api import OPS, PAGE_ROWS, Api, job_path
+from jobdeck_tui.client.fields import Fields, Unreadable
+from jobdeck_tui.client.models import Attempt, Job, JobDetail, Stage, Transition
+from jobdeck_tui.core.columns import cell, display_state, left_seconds, note, progress
+from jobdeck_tui.core.filter import FilterError, Predicate
+from jobdeck_tui.core.filter_fields import JOBS
+from jobdeck_tui.core.sort import COLUMN_KEYS, order
+from jobdeck_tui.text.format import NONE, duration, fit, instant, state_word, time_left
+
+from .find import full_id
+from .options import Target, json_option, target_options
+from .output import print_json, print_line
+
+LIST_ROWS = 100
+ID_CELLS = 36
+COLUMNS = (("state", 12), ("queue", 15), ("left", 8), ("agent", 16), ("try", 3), ("worker", 10))
+
+
+@click.command("list")
+@click.option(
+    "--filter", "filter_text", default="", help="As in the deck: state:failed queue:eval left<60s !demo"
+)
+@click.option("--sort", type=click.Choice(COLUMN_KEYS), default="risk", show_default=True)
+@click.option("--reverse", is_flag=True, help="The other way round.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=LIST_ROWS, show_default=True, help="Rows at most."
+)
+@json_option
+@target_options
+def list_command(
+    target: Target, *, filter_text: str, sort: str, reverse: bool, limit: int, as_json: bool
+) -> None:
+    """List jobs, the most urgent first."""
+    try:
+        matches = JOBS.compile(filter_text)
+    except FilterError as error:
+        raise click.BadParameter(str(error), param_hint="--filter") from error
+    rows = asyncio.run(_rows(target.url()))
+    now = time.time()
+    found = _matching(rows, matches, now)
+    shown = list(islice(order(found, sort, now, reverse=reverse), limit))
+    if as_json:
+        print_json([rows[job] for job in shown])
+        return
+    print_line(
+        " ".join((fit("ID", ID_CELLS), *(fit(name.upper(), width) for name, width in COLUMNS), "NOTE"))
+    )
+    for job in shown:
+        print_line(_line(job, now))
+    print_line(f"{len(shown)} of {len(found)} matching, {len(rows)} in all.")
+
+
+async def _rows(url: str) -> dict[Job, object]:
+    """Read the whole list: each readable row with what the server said, for ``--json``."""
+    rows: dict[Job, object] = {}
+    async with Api(url) as api:
+        cursor: str | None = None
+        while True:
+            params: dict[str, str | int] = {"limit": PAGE_ROWS} | ({"cursor": cursor} if cursor else {})
+            page = Fields(await api.http.get(f"{OPS}/jobs", params))
+            for entry in page.raw("jobs") or ():  # type: ignore[attr-defined]
+                try:
+                    rows[decode.job(entry)] = entry
+                except Unreadable:
+                    continue
+            following = page.maybe_text("next", 2000)
+            if following is None or following == cursor:
+                return rows
+            cursor = following
+
+
+def _matching(rows: dict[Job, object], matches: Predicate[Job], now: float) -> list[Job]:
+    return [job for job in rows if matches(job, now)]
+
+
+def _line(job: Job, now: float) -> str:
+    cells = [fit(job.job_id, ID_CELLS)]
+    for key, width in COLUMNS:
+        # The word alone: what reads this may not have the glyph.
+        text = state_word(display_state(job)) if key == "state" else cell(job, key, now)
+        cells.append(fit(text, width))
+    return " ".join((*cells, note(job))).rstrip()
+
+
+@click.command("show")
+@click.argument("job")
+@json_option
+@target_options
+def show_command(target: Target, *, job: str, as_json: bool) -> None:
+    """Show all that is known about one JOB, given by its id or the beginning of it."""
+    data = asyncio.run(_detail(target.url(), job))
+    if as_json:
+        print_json(data)
+        return
+    for text in _facts(decode.job_detail(data), time.time()):
+        print_line(text)
+
+
+async def _detail(url: str, given: str) -> object:
+    async with Api(url) as api:
+        return await api.http.get(job_path(await full_id(api, given)))
+
+
+def _facts(detail: JobDetail, now: float) -> Iterator[str]:
+    job = detail.job
+    yield f"job       {job.job_id}  {job.workflow}  queue {job.queue}"
+    yield f"state     {state_word(display_state(job))}  {progress(job) or NONE}  version {job.version}"
+    yield f"why       {detail.why_text}"
+    yield f"deadline  {instant(job.deadline)}  left {time_left(left_seconds(job, now))}"
+    yield f"accepted  {instant(job.accepted_at)}"
+    yield f"started   {instant(job.started_at)}  ended {instant(job.finished_at)}"
+    yield f"worker    {job.worker or NONE}  attempt {job.attempt}  thread {job.thread_id}"
+    if job.after:
+        yield f"after     {' '.join(job.after)}"
+    if job.error or job.reason:
+        yield f"reason    {job.error or job.reason}"
+    yield from map(_stage, detail.stages)
+    yield from map(_attempt, detail.attempts)
+    yield from map(_transition, detail.transitions)
+
+
+def _stage(stage: Stage) -> str:
+    took = duration(stage.completed_at - stage.started_at)
+    evidence = f"checkpoint {stage.checkpoint_id}  output {stage.output_hash[:16]}"
+    who = f"attempt {stage.attempt}  pid {stage.pid}"
+    return f"stage     {stage.node} (step {stage.step})  {took}  {who}  {evidence}"
+
+
+def _attempt(attempt: Attempt) -> str:
+    ended = "going on" if attempt.ended_at is None else f"ended {instant(attempt.ended_at)}"
+    where = f"{attempt.worker}  pid {attempt.pid}  epoch {attempt.epoch}"
+    return f"attempt   {attempt.attempt}  {where}  {ended}  {attempt.end_reason or ''}".rstrip()
+
+
+def _transition(change: Transition) -> str:
+    states = f"{change.from_status or 'new'} to {change.to_status}"
+    said = f"change    {instant(change.at)}  {change.name}: {states} by {change.actor}  {change.reason or ''}"
+    return said.rstrip()
