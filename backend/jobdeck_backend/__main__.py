@@ -14,6 +14,7 @@ from typing import Any
 import click
 import structlog
 import uvicorn
+import uvloop
 
 from jobdeck_backend.app import Backend, create_app
 from jobdeck_backend.errors import StartRefused
@@ -67,7 +68,6 @@ async def serve(
     backend = Backend(settings)
     config = uvicorn.Config(
         create_app(backend),
-        loop="uvloop",
         http="httptools",
         log_level="warning",
         access_log=False,
@@ -121,7 +121,7 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     try:
         lock = InstanceLock(settings.state_dir)
         listener = bind(settings)
-        with asyncio.Runner() as runner:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(serve(settings, lock, listener, follow_stdin=follow_stdin))
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)

@@ -80,14 +80,14 @@ class Backend:
         await asyncio.wrap_future(self.writer.submit(delivery.take_back_other_epochs, epoch))
         self.dispatcher.wake()
 
-    async def scheduler_lost(self, epoch: int, reason: str) -> None:  # noqa: ARG002
+    def scheduler_lost(self, epoch: int, reason: str) -> None:  # noqa: ARG002
         """Every process of the epoch is gone: its running jobs are recovered at once."""
         self.dispatcher.forget_all()
-        await self.reaper.run_once()
+        self.reaper.wake()
 
-    async def worker_lost(self, name: str) -> None:  # noqa: ARG002
+    def worker_lost(self, name: str) -> None:  # noqa: ARG002
         """Its running jobs are recovered at once."""
-        await self.reaper.run_once()
+        self.reaper.wake()
 
     def state_changed(self) -> None:
         """The dispatcher looks up."""

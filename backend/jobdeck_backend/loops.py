@@ -11,8 +11,10 @@ log = structlog.get_logger(__name__)
 class Loop(ABC):
     """A duty done again and again on the event loop, every ``interval_s`` or sooner when woken."""
 
-    def __init__(self, interval_s: float) -> None:
+    def __init__(self, interval_s: float, pause_s: float = 0.0) -> None:
+        """``pause_s``: how long a wake-up waits at least after the last pass, to be served with others."""
         self.interval_s = interval_s
+        self.pause_s = pause_s
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -43,6 +45,7 @@ class Loop(ABC):
                 await self.run_once()
             except Exception:
                 log.exception("a background duty failed; it goes on", duty=type(self).__name__)
+            await asyncio.sleep(self.pause_s)
             try:
                 await asyncio.wait_for(self._wake.wait(), self.interval_s)
             except TimeoutError:

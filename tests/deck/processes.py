@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 from jobdeck_tui.client.embedded import EmbeddedBackend
 
@@ -22,8 +23,7 @@ def is_alive(pid):
     """Whether a process still runs; one that ended and was not yet waited for does not."""
     try:
         os.kill(pid, 0)
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
 

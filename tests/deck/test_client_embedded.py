@@ -88,4 +88,5 @@ def test_the_last_line_of_a_log_is_one_safe_line(tmp_path):
     log = tmp_path / "log"
     log.write_bytes(b"x" * 100_000 + b"\nearlier\n\x1b[31mthe end\x1b]0;t\x07 \xff\n\n")
     assert last_line(log) == "the end \ufffd"
+    assert last_line(log, start=log.stat().st_size) == ""
     assert last_line(tmp_path / "none") == ""

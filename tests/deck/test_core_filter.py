@@ -113,8 +113,8 @@ def test_a_hundred_thousand_jobs_are_filtered_in_a_blink():
     for text in ("state:queued left<60s try>0", "agent:deep*", '"section 4"'):
         predicate = JOBS.compile(text)
         taken = []
-        for _ in range(3):
+        for _ in range(5):
             started = time.process_time()
             sum(1 for one in jobs if predicate(one, NOW))
             taken.append(time.process_time() - started)
-        assert min(taken) < 0.3, (text, taken)
+        assert min(taken) < 0.15, (text, taken)

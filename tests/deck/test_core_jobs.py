@@ -90,11 +90,11 @@ def test_a_hundred_thousand_jobs_sort_in_a_blink():
         for n in range(100_000)
     ]
     taken = []
-    for _ in range(3):
+    for _ in range(5):
         started = time.process_time()
         order(jobs, "risk", NOW)
         taken.append(time.process_time() - started)
-    assert min(taken) < 0.3, taken
+    assert min(taken) < 0.15, taken
 
 
 def test_marks_follow_ids_and_a_range_marks_only_what_is_shown():

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from contextlib import asynccontextmanager
 
 EVENT_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -17,8 +18,8 @@ def frame(event, data, identity=None):
 def answer(status, body, kind="application/json"):
     """Give one whole response as bytes."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
-    return head.encode() + content
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + content
 
 
 class Wayward:
@@ -32,6 +33,8 @@ class Wayward:
     async def serve_one(self, reader, writer):
         """Read one request and play its script."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = re.search(r"content-length: (\d+)", head)
+        await reader.readexactly(int(length[1]) if length else 0)
         self.requests.append(head)
         script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
         try:
@@ -52,7 +55,7 @@ async def wayward(*scripts):
     """Run a wayward server; a script is a list of bytes, None in it holds the connection open."""
     server = Wayward(*scripts)
     listening = await asyncio.start_server(server.serve_one, "127.0.0.1", 0)
-    server.url = "http://127.0.0.1:{}".format(listening.sockets[0].getsockname()[1])
+    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     try:
         yield server
     finally:

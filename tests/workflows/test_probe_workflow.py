@@ -125,6 +125,14 @@ def test_block_loop_holds_the_event_loop(tmp_path):
     assert asyncio.run(longest_gap()) >= 0.3
 
 
+def test_any_json_can_be_the_output(tmp_path):
+    text = '{"stages": [{"name": "a"}], "output": {"huge": 1%s, "half": "\\ud800", "inf": 1e999}}' % (
+        "0" * 40
+    )
+    data = Execution("probe", text, tmp_path).run().data
+    assert data == {"huge": "1" + "0" * 40, "half": "?", "inf": "inf"}
+
+
 def test_one_graph_serves_all_inputs_of_one_shape():
     module = find("probe").load()
     first, same = request({"name": "a", "seconds": 1}), request({"name": "a", "seconds": 2})

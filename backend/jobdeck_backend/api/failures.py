@@ -70,16 +70,21 @@ class BodyLimit:
             message = await receive()
             read += len(message.get("body", b""))
             if read > self.bytes_max:
-                raise TooLarge(self._text())
+                raise TooLarge("the body is over its bound")
             return message
 
-        await self.app(scope, bounded, send)
+        async def answer(message: Message) -> None:
+            # FastAPI takes a body that cannot be read for a malformed one; the refusal is said below.
+            if read <= self.bytes_max:
+                await send(message)
 
-    def _text(self) -> str:
-        return f"a request body may have at most {self.bytes_max} bytes; nothing was stored"
+        await self.app(scope, bounded, answer)
+        if read > self.bytes_max:
+            await self._refusal()(scope, receive, send)
 
     def _refusal(self) -> Response:
-        return _json(413, {"detail": self._text()}, {"Connection": "close"})
+        text = f"a request body may have at most {self.bytes_max} bytes; nothing was stored"
+        return _json(413, {"detail": text}, {"Connection": "close"})
 
 
 def install(app: FastAPI, settings: Settings) -> None:

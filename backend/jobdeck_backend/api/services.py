@@ -27,6 +27,6 @@ class Services:
     streaming: Streaming
 
 
-def services(request: Request) -> Services:
-    """The application's services, as a dependency."""
+async def services(request: Request) -> Services:
+    """The application's services, as a dependency; not a plain function, which would cost a thread."""
     return cast("Services", request.app.state.services)

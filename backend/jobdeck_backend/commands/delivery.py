@@ -5,15 +5,16 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import Connection
 
 from jobdeck_backend.jobs.records import Delivery
-from jobdeck_backend.store import dispatch
+from jobdeck_backend.store import dispatch, events
 
 DEPENDENTS_MAX = 100
 
 
 def deliver(
     tx: Connection, *, epoch: int, room: int, pending: Collection[str], urgent_room: int, now: float
-) -> list[Delivery]:
-    """Mark and return the jobs to hand over: the most urgent first, at most ``room``.
+) -> tuple[list[Delivery], int]:
+    """Mark and return the jobs to hand over, the most urgent first, at most ``room``; and the log's last
+    position: what happened up to there is older than the delivery.
 
     With no room left, up to ``urgent_room`` jobs go that are more urgent than something already delivered.
     Dependents go beside the window once all they wait for is finished or in ``pending`` (jobs whose keys Dask
@@ -27,7 +28,7 @@ def deliver(
             going.add(delivery.job_id)
     if chosen:
         dispatch.mark_delivered(tx, [delivery.job_id for delivery in chosen], epoch, now)
-    return chosen
+    return chosen, events.last_position(tx)
 
 
 def _more_urgent(tx: Connection, limit: int) -> list[Delivery]:

@@ -79,6 +79,13 @@ def _decide(one: Situation, bounds: Bounds, now: float) -> Action | None:
 def _decide_submitted(one: Situation, now: float) -> Action | None:
     if one.deadline is not None and now >= one.deadline:
         return _action(one, Act.EXPIRE, "deadline passed while queued", {"deadline": one.deadline})
+    return _decide_attempt(one)
+
+
+def _decide_attempt(one: Situation) -> Action | None:
+    """A resumed job waits for the end of its former attempt, which a worker that is gone cannot tell."""
+    if one.attempt is not None and one.worker_gone:
+        return _action(one, Act.END_ATTEMPT, one.loss, {"pid": one.attempt.pid}, one.loss)
     return None
 
 
@@ -120,8 +127,9 @@ def _loss(one: Situation, bounds: Bounds, now: float) -> tuple[str, dict[str, An
 
 
 def _decide_finished(one: Situation, bounds: Bounds, now: float) -> Action | None:
-    if one.attempt is not None and one.worker_gone:
-        return _action(one, Act.END_ATTEMPT, one.loss, {"pid": one.attempt.pid}, one.loss)
+    ended = _decide_attempt(one)
+    if ended is not None:
+        return ended
     asked = one.job.cancel_requested_at
     waiting = one.job.cancel_acknowledged_at is None and one.job.revoked_at is None
     if asked is not None and waiting and now >= asked + bounds.cancel_grace_s:

@@ -36,10 +36,10 @@ class ClusterListener(Protocol):
     async def epoch_started(self, epoch: int) -> None:
         """A scheduler with all its workers is up."""
 
-    async def scheduler_lost(self, epoch: int, reason: str) -> None:
+    def scheduler_lost(self, epoch: int, reason: str) -> None:
         """The epoch is over and every process of it is gone."""
 
-    async def worker_lost(self, name: str) -> None:
+    def worker_lost(self, name: str) -> None:
         """A worker process is gone; its replacement is on the way."""
 
     def state_changed(self) -> None:
@@ -103,19 +103,19 @@ class EmbeddedCluster:
             try:
                 self.epoch = await self._next_epoch()
                 await self._bring_up()
-            except (OSError, TimeoutError) as error:
-                log.warning("the cluster did not come up; trying again", epoch=self.epoch, error=str(error))
+                self._become("up")
+                await self._listener.epoch_started(self.epoch)
+            except Exception as error:  # whatever it is, the next epoch must come
+                log.warning("the cluster did not come up; trying again", epoch=self.epoch, error=repr(error))
                 await self._tear_down()
                 await self._close_client()
                 await asyncio.sleep(RETRY_S)
                 continue
-            self._become("up")
-            await self._listener.epoch_started(self.epoch)
             reason = await self._watch()
             self._become("lost")
             log.warning("scheduler lost", epoch=self.epoch, reason=reason)
             await self._tear_down()
-            await self._listener.scheduler_lost(self.epoch, reason)
+            self._listener.scheduler_lost(self.epoch, reason)
             await self._close_client()
 
     async def _bring_up(self) -> None:
@@ -162,7 +162,9 @@ class EmbeddedCluster:
         }
         try:
             done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
-            return done.pop().result()
+            duty = done.pop()
+            failure = duty.exception()
+            return duty.result() if failure is None else f"it cannot be watched any more ({failure!r})"
         finally:
             for duty in duties:
                 duty.cancel()
@@ -197,10 +199,12 @@ class EmbeddedCluster:
                 continue  # of an epoch that is over
             # A scheduler that dies ends its workers; that is the epoch's loss, not theirs.
             await asyncio.sleep(0)
+            if self.scheduler is None or self.scheduler.exited.is_set():
+                return "its processes ended"
             del self.workers[process.name]
             log.warning("worker lost", worker=process.name, exit_code=process.exit_code)
             await self._fork_worker()
-            await self._listener.worker_lost(process.name)
+            self._listener.worker_lost(process.name)
 
     async def _tear_down(self) -> None:
         processes = [*self.workers.values(), *([self.scheduler] if self.scheduler else [])]

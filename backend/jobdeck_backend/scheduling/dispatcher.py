@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 from uuid import uuid4
 
@@ -25,31 +26,39 @@ from jobdeck_backend.store.writer import Writer
 log = structlog.get_logger(__name__)
 
 INTERVAL_S = 1.0
+PAUSE_S = 0.005
 
 Key = tuple[str, str, int]
+
+
+@dataclass(slots=True)
+class Handed:
+    """A job as it was handed to Dask. ``position`` is the log's end then: earlier events tell nothing of it."""
+
+    future: Future[None]
+    position: int
+    dependent: bool
+    started: bool = False
 
 
 class Dispatcher(Loop):
     """One pass: let go of finished futures, mark what goes next, hand it over."""
 
     def __init__(self, settings: Settings, writer: Writer, cluster: EmbeddedCluster) -> None:
-        super().__init__(INTERVAL_S)
+        super().__init__(INTERVAL_S, PAUSE_S)
         self._settings = settings
         self._writer = writer
         self._cluster = cluster
-        self._futures: dict[str, Future[None]] = {}
-        self._dependents: set[str] = set()
-        self._started: set[str] = set()
+        self._handed: dict[str, Handed] = {}
+        self._short_of_room = False
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
-        self._futures.clear()
-        self._dependents.clear()
-        self._started.clear()
+        self._handed.clear()
 
     def hear(self, new: Iterable[StoredEvent]) -> None:
-        """A change of status is a hint: something waits, or a slot is free.
+        """A change of status is a hint: something waits or, if that matters, there is room again.
 
         A job that ended before any worker started it is dropped from Dask. One that runs keeps its key until its
         thread is done: without it Dask would take the slot for free.
@@ -58,57 +67,65 @@ class Dispatcher(Loop):
         for event in new:
             if event.status is None:
                 continue
-            changed = True
+            changed = changed or event.status == Status.SUBMITTED or self._short_of_room
+            handed = self._handed.get(event.job_id)
+            if handed is None or event.position <= handed.position:
+                continue
             if event.status == Status.RUNNING:
-                self._started.add(event.job_id)
-            elif event.status == Status.SUBMITTED or event.job_id not in self._started:
-                self._forget(event.job_id)
+                handed.started = True
+            elif event.status == Status.SUBMITTED or not handed.started:
+                del self._handed[event.job_id]
         if changed:
             self.wake()
-
-    def _forget(self, job_id: str) -> None:
-        self._futures.pop(job_id, None)
-        self._dependents.discard(job_id)
-        self._started.discard(job_id)
 
     async def run_once(self) -> None:
         """Deliver what there is room for."""
         client = self._cluster.client
         if self._cluster.state not in {"up", "suspect"} or client is None or self._cluster.snapshot is None:
             return
-        for job_id in [job_id for job_id, future in self._futures.items() if future.done()]:
-            self._forget(job_id)
+        await self._let_go()
         window = self._settings.dispatch_window
-        in_flight = len(self._futures) - len(self._dependents)
+        in_flight = sum(not handed.dependent for handed in self._handed.values())
         room = self._cluster.snapshot.slots + window - in_flight
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
         epoch = self._cluster.epoch
-        chosen = await asyncio.wrap_future(
+        chosen, position = await asyncio.wrap_future(
             self._writer.submit(
                 delivery.deliver,
                 epoch=epoch,
                 room=room,
-                pending=frozenset(self._futures),
+                pending=frozenset(self._handed),
                 urgent_room=max(0, 2 * window - in_flight),
                 now=now(),
             )
         )
+        self._short_of_room = len(chosen) >= room
         if chosen and self._cluster.client is client:
-            self._hand_over(client, chosen, epoch)
+            self._hand_over(client, chosen, epoch, position)
 
-    def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int) -> None:
+    async def _let_go(self) -> None:
+        """Release finished futures. Where nobody started the job (its claim failed, a foreign client cancelled
+        its key), it goes back to the backlog."""
+        done = {job_id: handed for job_id, handed in self._handed.items() if handed.future.done()}
+        for job_id in done:
+            del self._handed[job_id]
+        unstarted = [job_id for job_id, handed in done.items() if not handed.started]
+        if unstarted:
+            await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
+
+    def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int, position: int) -> None:
         for group in _batches(chosen):
             tasks: dict[Key, Task] = {}
             for one in group:
                 key = (KEY_PREFIX, one.job_id, next(self._deliveries))
-                waits_for = [self._futures[other] for other in one.predecessors if other in self._futures]
+                waits_for = [
+                    self._handed[other].future for other in one.predecessors if other in self._handed
+                ]
                 tasks[key] = Task(key, run_job, one.job_id, one.fence, epoch, *waits_for, _data_producer=True)
             futures = _submit(client, tasks, _dask_priority(group[0]))
             for one, key in zip(group, tasks, strict=True):
-                self._futures[one.job_id] = futures[key]
-                if one.predecessors:
-                    self._dependents.add(one.job_id)
+                self._handed[one.job_id] = Handed(futures[key], position, bool(one.predecessors))
 
 
 def _batches(chosen: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:

@@ -7,6 +7,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ class ForkedProcess:
     def signal(self, number: signal.Signals) -> None:
         """Send a signal; nothing happens when it is gone already."""
         if self.pid and not self.exited.is_set():
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # reaped already, the word of it is on the way
+                os.kill(self.pid, number)
 
     async def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""

@@ -3,8 +3,8 @@
 A scheduler or worker forked from here is up in a tenth of a second and shares the imported code's memory with
 its siblings; a fresh interpreter would spend most of a second of CPU on imports alone, at every recovery.
 
-It reads requests (one JSON object a line) from its standard input and tells on its standard output what
-becomes of the processes; children write their own ``ready`` line there. When its input ends, because the
+It reads requests (one JSON object a line) from its standard input and tells on what was its standard output
+what becomes of the processes; children write their own ``ready`` line there. When its input ends, because the
 backend went away in whatever manner, it kills its children and ends; should it be killed itself, the kernel
 kills them.
 """
@@ -22,11 +22,13 @@ from typing import Any
 
 PR_SET_PDEATHSIG = 1
 LINE_BYTES_MAX = 1 << 16
+# The line to the backend, moved away from standard output, where any workflow or library may print.
+LINE = 100
 
 
 def tell(**message: Any) -> None:
     """One line to the backend; whole, since it is shorter than a pipe's atomic write."""
-    os.write(1, json.dumps(message).encode() + b"\n")
+    os.write(LINE, json.dumps(message).encode() + b"\n")
 
 
 def die_with_parent(parent_pid: int) -> None:
@@ -39,6 +41,8 @@ def die_with_parent(parent_pid: int) -> None:
 def main() -> None:
     """Serve until standard input ends."""
     die_with_parent(int(sys.argv[1]))
+    os.dup2(1, LINE, inheritable=False)
+    os.dup2(2, 1)
     from jobdeck_backend.scheduling import processes
 
     # A thread alive now would be missing, with its locks held, in every child.
@@ -107,11 +111,12 @@ class _ForkServer:
 
 
 def _redirect(log: Path) -> None:
-    """Input from nowhere, errors to the log; standard output stays the line to the backend."""
+    """Input from nowhere, whatever is printed to the log."""
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
     written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(written, 1)
     os.dup2(written, 2)
     os.close(written)
 

@@ -5,7 +5,7 @@ Updates state what they expect and tell whether it held: False means somebody mo
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import orjson
@@ -41,13 +41,18 @@ _CLAIM_STATE = (
 )
 
 
+def columns_of(record: Admission | Attempt | StageRun) -> dict[str, Any]:
+    """A record's fields by column. ``dataclasses.asdict`` would copy every value deeply."""
+    return {field: getattr(record, field) for field in record.__slots__}
+
+
 def _job(row: Sequence[Any]) -> Job:
     return Job(row[0], Status(row[1]), *row[2:])
 
 
 def insert_admission(tx: Connection, admission: Admission) -> bool:
     """Store the promise; False when the id is taken. Raises ``IntegrityError`` when its thread is in use."""
-    return tx.execute(_INSERT_ADMISSION, asdict(admission)).rowcount == 1
+    return tx.execute(_INSERT_ADMISSION, columns_of(admission)).rowcount == 1
 
 
 def insert_job(tx: Connection, admission: Admission, *, dependent: bool, stages_total: int | None) -> None:
@@ -156,7 +161,7 @@ def existing_job_ids(tx: Connection, job_ids: Sequence[str]) -> set[str]:
 
 def insert_attempt(tx: Connection, attempt: Attempt) -> None:
     """Store the start of an execution."""
-    tx.execute(attempts.insert(), asdict(attempt))
+    tx.execute(attempts.insert(), columns_of(attempt))
 
 
 def renew_attempt(tx: Connection, job_id: str, attempt: int, now: float) -> bool:
@@ -201,7 +206,7 @@ def live_attempts(tx: Connection) -> list[Attempt]:
 def insert_stages(tx: Connection, runs: Sequence[StageRun]) -> None:
     """Store completed stages. Raises ``IntegrityError`` if one is on record already (R20)."""
     if runs:
-        tx.execute(stages.insert(), [asdict(run) for run in runs])
+        tx.execute(stages.insert(), [columns_of(run) for run in runs])
 
 
 def load_stages(tx: Connection, job_id: str) -> list[StageRun]:

@@ -11,10 +11,10 @@ from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import OperationalError
 
 from jobdeck_backend.errors import Unavailable
-from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.engine import Database, quick_statement
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,11 +56,14 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        while group := self._next_group():
+        while waiting := self._next_group():
+            # Who stopped waiting before its turn wants nothing stored; from here on nobody can back out.
+            group = [one for one in waiting if one[1].set_running_or_notify_cancel()]
             try:
                 settled = self._commit(group)
-            except DBAPIError as error:
-                reason = Unavailable(f"the database cannot be written ({error.orig}); nothing was stored")
+            except Exception as error:  # whatever it is: without this thread nothing would be stored again
+                cause = getattr(error, "orig", error)
+                reason = Unavailable(f"the database cannot be written ({cause}); nothing was stored")
                 for _command, future in group:
                     future.set_exception(reason)
                 continue
@@ -82,14 +85,15 @@ class Writer:
     ) -> list[tuple[Future[Any], Any, BaseException | None]]:
         settled: list[tuple[Future[Any], Any, BaseException | None]] = []
         with self._database.write() as connection:
+            savepoint = quick_statement(connection)
             for command, future in group:
-                connection.exec_driver_sql("SAVEPOINT command")
+                savepoint("SAVEPOINT command")
                 try:
                     settled.append((future, command(connection), None))
                 except OperationalError:
                     raise  # the database itself: the whole group failed
                 except Exception as error:
-                    connection.exec_driver_sql("ROLLBACK TO command")
+                    savepoint("ROLLBACK TO command")
                     settled.append((future, None, error))
-                connection.exec_driver_sql("RELEASE command")
+                savepoint("RELEASE command")
         return settled

@@ -18,6 +18,7 @@ from tenacity import (
 from jobdeck_backend.errors import JobStopped, Unavailable
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows.offline import OfflineChatModel
+from jobdeck_backend.workflows.plain import plain
 
 if TYPE_CHECKING:
     from jobdeck_backend.workflows.context import JobContext
@@ -67,7 +68,7 @@ async def ask(
     retrying = AsyncRetrying(
         stop=stop_after_attempt(attempts_max),
         wait=wait_exponential_jitter(
-            initial=context.settings.model_retry_s,
+            multiplier=context.settings.model_retry_s,
             max=RETRY_WAIT_MAX_S,
             jitter=context.settings.model_retry_s,
         ),
@@ -78,6 +79,11 @@ async def ask(
     reply: BaseMessage = await retrying(model.ainvoke, list(messages))
     assert isinstance(reply, AIMessage)
     return reply
+
+
+def text_of(reply: AIMessage) -> str:
+    """What the model said, as a store can hold it."""
+    return str(plain(reply.text.strip()))
 
 
 def may_get_better(error: BaseException) -> bool:

@@ -11,11 +11,14 @@ from hashlib import sha256
 from typing import Any
 
 _DEPTH_MAX = 40
+_INTEGER_MAX = (1 << 63) - 1
 
 
 def plain(value: Any, depth: int = 0) -> Any:
     """``value`` as dictionaries, lists, strings, numbers, booleans and None."""
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and -_INTEGER_MAX <= value <= _INTEGER_MAX:
         return value
     if isinstance(value, str):
         return _storable(value)

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
+from jobdeck_backend.workflows.plain import plain
+
 STAGES_MAX = 64
 SECONDS_MAX = 3_600.0
 COUNT_MAX = 100_000
@@ -56,7 +58,7 @@ def parse_probe(request: str) -> ProbeInput:
     parsed = tuple(_stage(stage) for stage in stages)
     if len({stage.name for stage in parsed}) < len(parsed):
         raise ValueError("each stage needs a name of its own")
-    return ProbeInput(parsed, value.get("output"))
+    return ProbeInput(parsed, plain(value.get("output")))
 
 
 def check_probe(request: str) -> None:

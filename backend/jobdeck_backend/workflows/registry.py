@@ -10,6 +10,10 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from jobdeck_backend.workflows.probe_input import check_probe, count_probe_stages
+from jobdeck_backend.workflows.review_input import check_document
+
+REVIEW_STAGES = ("read", "extract_clauses", "identify_licence", "report")
+PORTFOLIO_STAGES = ("gather", "compare", "report")
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,33 @@ class Workflow:
 
 
 WORKFLOWS: tuple[Workflow, ...] = (
+    Workflow(
+        name="contract_review",
+        description=(
+            "Reads a licence document, finds its clauses, says which licence it is and what it obliges to, "
+            "and cites the place of each finding. Input: the text, or a JSON object with title and text."
+        ),
+        module="jobdeck_backend.workflows.graphs.contract_review",
+        stages=REVIEW_STAGES,
+        check_input=check_document,
+        output_schema={
+            "type": "object",
+            "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
+        },
+    ),
+    Workflow(
+        name="portfolio",
+        description=(
+            "Joins the reviews it waits for into one report: licences, obligations, and what needs attention. "
+            "Name the reviews in after; the input is the report's title."
+        ),
+        module="jobdeck_backend.workflows.graphs.portfolio",
+        stages=PORTFOLIO_STAGES,
+        output_schema={
+            "type": "object",
+            "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
+        },
+    ),
     Workflow(
         name="probe",
         description="Does exactly what its input says: for drills, tests and measurements.",

@@ -1,11 +1,13 @@
 """A job by its id, or by the beginning of it that the deck shows."""
 
+import re
 from urllib.parse import quote
 
 from jobdeck_tui.client.api import JOBS, Api
 from jobdeck_tui.client.errors import Refused
 
-PREFIX_CHARACTERS_MIN = 6
+_PREFIX = re.compile(r"[A-Za-z0-9_-]{6,64}")
+"""Shorter beginnings name a job too easily by mistake; nothing in an id means anything in a filter."""
 CANDIDATES_SAID = 5
 
 
@@ -18,12 +20,12 @@ async def full_id(api: Api, given: str) -> str:
     try:
         await api.http.get(f"{JOBS}/job/{quote(given, safe='')}")
     except Refused as error:
-        if error.status != 404 or len(given) < PREFIX_CHARACTERS_MIN:
+        if error.status != 404 or _PREFIX.fullmatch(given) is None:
             raise
     else:
         return given
     candidates: list[str] = []
-    async for page in api.pages():
+    async for page in api.pages(f"id:{given}"):
         candidates += [job.job_id for job in page.jobs if job.job_id.startswith(given)]
     if len(candidates) == 1:
         return candidates[0]

@@ -44,13 +44,13 @@ class Api:
         """Read the snapshot of the whole."""
         return _read(decode.overview, await self.http.get(f"{OPS}/overview"))
 
-    async def pages(self) -> AsyncIterator[models.JobPage]:
-        """Read the whole job list, page by page."""
+    async def pages(self, filter_text: str = "") -> AsyncIterator[models.JobPage]:
+        """Read the job list, page by page; ``filter_text`` is in the deck's language."""
         cursor: str | None = None
         while True:
             params: dict[str, str | int] = {"limit": PAGE_ROWS}
-            if cursor is not None:
-                params["cursor"] = cursor
+            params |= {"filter": filter_text} if filter_text else {}
+            params |= {"cursor": cursor} if cursor is not None else {}
             page = _read(decode.job_page, await self.http.get(f"{OPS}/jobs", params))
             yield page
             if page.next is None or page.next == cursor:

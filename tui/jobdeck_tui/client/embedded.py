@@ -41,6 +41,7 @@ class EmbeddedBackend:
         self._options = tuple(options)
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
+        self._said_before = 0
 
     @property
     def log_path(self) -> Path:
@@ -64,6 +65,7 @@ class EmbeddedBackend:
         if found is not None:
             return found
         with self._open_log() as log:
+            self._said_before = log.tell()
             self._process = self._spawn(log)
         try:
             return self._await_ready(self._process)
@@ -148,7 +150,7 @@ class EmbeddedBackend:
             problem, code = f"was not ready within {READY_SECONDS:.0f} s", FAILED_EXIT
         else:
             problem, code = f"ended with exit code {process.returncode}", process.returncode
-        said = last_line(self.log_path)
+        said = last_line(self.log_path, self._said_before)
         message = f"The backend {problem}: {said or 'it said nothing'} (log: {self.log_path})"
         raise StartFailed(message, code if code > 0 else FAILED_EXIT)
 
@@ -169,12 +171,12 @@ class EmbeddedBackend:
         return received.split(b"\n", 1)[0]
 
 
-def last_line(path: Path) -> str:
-    """Give the last line of a log that says something, as one safe line."""
+def last_line(path: Path, start: int = 0) -> str:
+    """Give the last line of a log that says something, as one safe line; ``start`` skips older bytes."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)
-            file.seek(max(file.tell() - 16_384, 0))
+            file.seek(max(file.tell() - 16_384, start))
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""

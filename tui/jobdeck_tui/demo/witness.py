@@ -23,7 +23,8 @@ def read_journal(state_dir: Path, workflow: str) -> list[JournalLine]:
     if not path.exists():
         return []
     lines = []
-    for text in path.read_text().splitlines():
+    whole, _, _unfinished = path.read_text().rpartition("\n")
+    for text in whole.splitlines():
         line = json.loads(text)
         lines.append(JournalLine(line["job_id"], line["attempt"], line["pid"], line["event"], line["stage"]))
     return lines

@@ -1,0 +1,55 @@
+# Everything runs from .venv, which is made at first use and again when the dependencies change.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test faults check fix screenshots bench clean
+
+help:  ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/run  ## Review this machine's licence texts on an embedded cluster, in the deck
+	@$(BIN)/jobdeck demo
+
+test: .venv/dev  ## Run all tests
+	@$(BIN)/python -m pytest -n 2
+
+faults: .venv/dev  ## Run only the tests that kill and stop processes
+	@$(BIN)/python -m pytest tests/faults
+
+check: .venv/dev  ## Lint, format, types and the house rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_tidy.py
+
+fix: .venv/dev  ## Mend what the linter can mend, and format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+screenshots: .venv/dev  ## Take the pictures of the README from the running program
+	@$(BIN)/python -m tests.screenshots
+
+bench: .venv/dev  ## Measure, beside bare Dask and bare SQLite; JSON on standard output (QUICK=1: fewer runs)
+	@$(BIN)/python -m tests.bench
+
+clean:  ## Remove the virtual environment and every cache
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Bytecode is compiled here: without it each start would parse every import anew wherever the environment
+# forbids Python to write it.
+define install
+	@test -x $(BIN)/python || { command -v uv >/dev/null && uv venv --quiet --python $(PYTHON) .venv || $(PYTHON) -m venv .venv; }
+	@if command -v uv >/dev/null; \
+	then uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable "$(1)"; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable "$(1)"; fi
+	@$(BIN)/python -m compileall -q backend tui
+	@touch $@
+endef
+
+.venv/run: pyproject.toml constraints.txt
+	$(call install,.)
+
+.venv/dev: .venv/run
+	$(call install,.[dev])

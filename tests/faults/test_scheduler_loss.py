@@ -1,0 +1,135 @@
+"""The scheduler dies or hangs; the jobs do not notice more than they must (R17–R23)."""
+
+import os
+import signal
+import time
+from collections import Counter
+
+from running_backend import JOBS, RunningBackend, wait_until
+
+STAGES = [{"name": f"s{number}", "seconds": 0.4} for number in range(5)]
+
+
+def assert_each_stage_completed_once(backend: RunningBackend, job_id: str, names: list[str]) -> None:
+    """By the journal, which is not jobdeck's own word; at most one stage for each loss was begun again."""
+    assert backend.journal_stages(job_id) == names
+    begun = Counter(backend.journal_stages(job_id, "stage_started"))
+    again = sum(times - 1 for times in begun.values())
+    assert again <= len(backend.attempts(job_id)) - 1
+
+
+def test_r23_r20_a_killed_scheduler_costs_each_job_at_most_its_open_stage(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    names = [stage["name"] for stage in STAGES]
+    running = [backend.submit(*STAGES) for _ in range(2)]
+    queued = [backend.submit(*STAGES[:1]) for _ in range(6)]
+    dependent = backend.submit({"name": "last"}, after=[*running, *queued])
+    for job_id in running:
+        backend.wait_for_stage(job_id, "s2")
+    epoch, workers = backend.epoch(), {a.pid for job_id in running for a in backend.attempts(job_id)}
+    os.kill(backend.pid_of("scheduler"), signal.SIGKILL)
+    killed = time.monotonic()
+    wait_until(lambda: all(len(backend.attempts(job_id)) == 2 for job_id in running), 10)
+    assert time.monotonic() - killed < 8
+    assert not workers & set(backend.processes()), "the lost scheduler's workers are ended"
+    for job_id in [*running, *queued, dependent]:
+        assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+    assert backend.epoch() > epoch
+    for job_id in running:
+        assert_each_stage_completed_once(backend, job_id, names)
+        assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["scheduler lost", "succeeded"]
+        assert backend.transitions(job_id) == ["submitted", "started", "recovered", "started", "succeeded"]
+        notices = [frame.data for frame in backend.events(job_id) if frame.event == "job.update"]
+        assert any("resumes after stage" in notice["data"]["output"] for notice in notices)
+    for job_id in queued:
+        assert_each_stage_completed_once(backend, job_id, ["s0"])
+
+
+def test_r4_r8_submit_answers_while_the_scheduler_is_down(start_backend) -> None:
+    """The job runs once it is back; one that is overdue by then never starts."""
+    backend = start_backend()
+    backend.wait_for_dask()
+    # A stopped scheduler is declared lost after 5 s: so long nothing can be handed over.
+    os.kill(backend.pid_of("scheduler"), signal.SIGSTOP)
+    asked = time.monotonic()
+    job_id = backend.submit({"name": "later"})
+    overdue = backend.submit({"name": "never"}, deadline_seconds=0.5)
+    assert time.monotonic() - asked < 1
+    assert backend.wait_for(overdue, timeout_s=4)["error"] == "expired: deadline passed while queued"
+    assert backend.wait_for(job_id, timeout_s=30)["outcome"] == "succeeded"
+    assert backend.journal(overdue) == []
+
+
+def test_r23_a_stopped_scheduler_is_suspected_then_lost_then_replaced(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    job_id = backend.submit(*({"name": f"s{number}", "seconds": 1} for number in range(7)))
+    backend.wait_for_stage(job_id, "s0")
+    epoch, scheduler = backend.epoch(), backend.pid_of("scheduler")
+    os.kill(scheduler, signal.SIGSTOP)
+    stopped = time.monotonic()
+    wait_until(lambda: not backend.http.get("/health").json()["dask_available"], 4, what="suspect")
+    assert 0.5 < time.monotonic() - stopped < 3
+    assert scheduler in backend.processes(), "suspected only: it may be busy"
+    wait_until(lambda: backend.epoch() > epoch, 10, what="declared lost")
+    assert 4.5 < time.monotonic() - stopped < 8
+    assert scheduler not in backend.processes()
+    assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+    assert backend.journal_stages(job_id) == [f"s{number}" for number in range(7)]
+
+
+def test_r23_a_scheduler_that_answers_again_in_time_costs_nothing(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    job_id = backend.submit({"name": "long", "seconds": 3})
+    backend.wait_for_stage(job_id, "long")
+    epoch, scheduler = backend.epoch(), backend.pid_of("scheduler")
+    os.kill(scheduler, signal.SIGSTOP)
+    wait_until(lambda: not backend.http.get("/health").json()["dask_available"], 4, what="suspect")
+    os.kill(scheduler, signal.SIGCONT)
+    backend.wait_for_dask()
+    assert backend.wait_for(job_id)["attempt"] == 1
+    assert backend.epoch() == epoch
+
+
+def test_r15_a_job_cancelled_while_the_scheduler_is_lost_stays_cancelled(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    job_id = backend.submit({"name": "long", "seconds": 60})
+    backend.wait_for_stage(job_id, "long")
+    epoch = backend.epoch()
+    os.kill(backend.pid_of("scheduler"), signal.SIGKILL)
+    backend.http.post(f"{JOBS}/job/{job_id}/cancel").raise_for_status()
+    backend.wait_for_epoch(epoch + 1)
+    assert backend.events(job_id)[-1].data["outcome"] == "cancelled"
+    assert backend.wait_for(backend.submit({"name": "next"}))["outcome"] == "succeeded"
+    assert backend.journal_stages(job_id, "stage_started") == ["long"]
+
+
+def test_r23_a_killed_fork_server_brings_a_whole_new_cluster(start_backend) -> None:
+    """Its scheduler and workers die with it: the epoch's loss, not the workers'."""
+    backend = start_backend()
+    backend.wait_for_dask()
+    job_id = backend.submit(*STAGES)
+    backend.wait_for_stage(job_id, "s1")
+    before = backend.processes()
+    os.kill(backend.pid_of("fork server"), signal.SIGKILL)
+    assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+    assert_each_stage_completed_once(backend, job_id, [stage["name"] for stage in STAGES])
+    assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["scheduler lost", "succeeded"]
+    assert set(before) & set(backend.processes()) == {backend.pid}
+
+
+def test_r23_four_losses_in_a_row_leave_every_job_done_once(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    job_ids = [backend.submit(*STAGES) for _ in range(8)]
+    for _ in range(4):
+        epoch = backend.epoch()
+        wait_until(lambda: any(backend.record(job_id).status == "running" for job_id in job_ids), 10)
+        os.kill(backend.pid_of("scheduler"), signal.SIGKILL)
+        backend.wait_for_epoch(epoch + 1)
+    for job_id in job_ids:
+        assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
+        assert_each_stage_completed_once(backend, job_id, [stage["name"] for stage in STAGES])

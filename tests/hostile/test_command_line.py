@@ -1,0 +1,81 @@
+"""R38: what a hostile server or job says reaches a terminal through the command line only as text."""
+
+import asyncio
+import contextlib
+import io
+import json
+import re
+import threading
+
+import pytest
+from jobdeck_tui.cli import run
+from jobdeck_tui.text.sanitise import is_safe
+
+from .corpus import HOSTILE
+from .test_decode import ROW, TEXT_FIELDS
+
+
+class HostileServer:
+    """Answers every request with the same JSON, on a thread of its own."""
+
+    def __init__(self, status, body):
+        self._answer = self._response(status, json.dumps(body).encode())
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+
+    @staticmethod
+    def _response(status, content):
+        head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        return head.encode() + b"Connection: close\r\n\r\n" + content
+
+    async def _serve(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = re.search(rb"content-length: (\d+)", head)
+        await reader.readexactly(int(length[1]) if length else 0)
+        writer.write(self._answer)
+        await writer.drain()
+        writer.close()
+
+    def __enter__(self):
+        self._thread.start()
+        starting = asyncio.run_coroutine_threadsafe(
+            asyncio.start_server(self._serve, "127.0.0.1", 0), self._loop
+        )
+        self._server = starting.result()
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def __exit__(self, *_error):
+        self._loop.call_soon_threadsafe(self._server.close)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+def output(*arguments):
+    said, complained = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
+        code = run(list(arguments))
+    return code, said.getvalue(), complained.getvalue()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_r38_a_hostile_job_is_listed_as_text(text, options):
+    row = ROW | dict.fromkeys(TEXT_FIELDS, text)
+    with HostileServer(200, {"jobs": [row], "total": 1, "matching": 1, "next": None}) as url:
+        code, said, complained = output("list", "--server", url, *options)
+    assert code == 0
+    assert said
+    assert is_safe(said, lines=True)
+    assert complained == ""
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_r38_a_hostile_refusal_is_told_as_text(text):
+    with HostileServer(
+        409, {"detail": {"code": text, "message": text, "current": ROW | {"state": text}}}
+    ) as url:
+        code, said, complained = output("submit", "probe", "{}", "--server", url)
+    assert code == 4
+    assert said == ""
+    assert is_safe(complained, lines=True)

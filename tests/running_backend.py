@@ -1,0 +1,330 @@
+"""A backend as a person runs it: its own process on its own state directory, spoken to over HTTP."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+from jobdeck_backend.jobs.records import Attempt, Job, StageRun
+from jobdeck_backend.recovery import fsck
+from jobdeck_backend.store import jobs, leases
+from jobdeck_backend.store.engine import Database
+
+T = TypeVar("T")
+JOBS = "/v1/jobs/async"
+TERMINAL = {"success", "failure", "interrupted"}
+LOOK_S = 0.02
+
+
+def wait_until(condition: Callable[[], T], timeout_s: float = 10.0, *, what: str | None = None) -> T:
+    """Ask again and again until the answer is true; fails with ``what`` (or its name) and the last answer."""
+    until = time.monotonic() + timeout_s
+    while not (answer := condition()):
+        if time.monotonic() >= until:
+            name = what or getattr(condition, "__qualname__", repr(condition))
+            raise AssertionError(f"not within {timeout_s:g} s: {name}; the last answer was {answer!r}")
+        time.sleep(LOOK_S)
+    return answer
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of an event stream as it was sent; ``id`` is None where the frame has none of its own."""
+
+    id: int | None
+    event: str
+    data: Any
+
+    @classmethod
+    def parse(cls, lines: list[str]) -> "Frame":
+        fields = dict(line.split(": ", 1) for line in lines)
+        assert set(fields) <= {"id", "event", "data"}, lines
+        return cls(int(fields["id"]) if "id" in fields else None, fields["event"], json.loads(fields["data"]))
+
+
+def frames_of(response: httpx.Response) -> Iterator[Frame]:
+    """The frames of an open stream; comments are left out."""
+    lines: list[str] = []
+    for line in response.iter_lines():
+        if line and not line.startswith(":"):
+            lines.append(line)
+        elif lines and not line:
+            yield Frame.parse(lines)
+            lines = []
+    assert not lines, f"the stream was cut inside a frame: {lines}"
+
+
+class StartError(AssertionError):
+    """The backend did not start; what it said and its exit code."""
+
+    def __init__(self, exit_code: int, stdout: str, stderr: str) -> None:
+        super().__init__(f"the backend ended with {exit_code} before it was ready: {stderr.strip()[-2000:]}")
+        self.exit_code, self.stdout, self.stderr = exit_code, stdout, stderr
+
+
+class RunningBackend:
+    """One backend process and everything a test asks it or its state directory."""
+
+    def __init__(self, state_dir: Path, *arguments: str, **environment: str) -> None:
+        """Start and wait for the ready line. Raises ``StartError`` when it ends before."""
+        self.state_dir = state_dir
+        self.log = state_dir.parent / f"{state_dir.name}.stderr"
+        variables = {key: value for key, value in os.environ.items() if not key.startswith("JOBDECK_")}
+        # The mark by which all its processes are found again, whatever session or parent they have.
+        variables |= {"JOBDECK_STATE_DIR": str(state_dir), **environment}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "jobdeck_backend", "--port", "0"),
+                    *("--state-dir", str(state_dir), "--follow-stdin", *arguments),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=variables,
+                start_new_session=True,
+            )
+        self.pid = self.process.pid
+        self.ready = json.loads(self._ready_line())
+        self.url: str = self.ready["url"]
+        self.http = httpx.Client(base_url=self.url, timeout=20)
+        self._database: Database | None = None
+
+    def _ready_line(self) -> bytes:
+        assert self.process.stdout is not None
+        readable, _, _ = select.select([self.process.stdout], [], [], 30)
+        line = self.process.stdout.readline() if readable else b""
+        if not line:
+            self.process.kill()
+            stdout = self.process.communicate()[0].decode()
+            raise StartError(self.process.returncode, stdout, self.log.read_text())
+        return line
+
+    # Asking it.
+
+    def submit(self, *stages: Mapping[str, Any], output: Any = None, **body: Any) -> str:
+        """Submit a probe job of these stages; answers its id."""
+        request = {"stages": list(stages), "output": output}
+        return self.submit_text(json.dumps(request), **{"agent_type": "probe", **body})
+
+    def submit_text(self, text: str, **body: Any) -> str:
+        """Submit any job; answers its id."""
+        answer = self.http.post(f"{JOBS}/submit", json={"input": text, **body})
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["job_id"])
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """The job's status as the jobs API gives it."""
+        answer = self.http.get(f"{JOBS}/job/{job_id}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def act(self, job_id: str, act: str, **body: Any) -> httpx.Response:
+        """An operator's act on a job."""
+        return self.http.post(f"/v1/ops/jobs/{job_id}/{act}", json=body)
+
+    def wait_for(self, job_id: str, *statuses: str, timeout_s: float = 20.0) -> dict[str, Any]:
+        """Wait until the job has one of these statuses (default: a terminal one); answers its record."""
+        wanted = set(statuses) or TERMINAL
+
+        def reached() -> dict[str, Any] | None:
+            self.last_seen = self.job(job_id)
+            return self.last_seen if self.last_seen["status"] in wanted else None
+
+        try:
+            return wait_until(reached, timeout_s)  # type: ignore[return-value]
+        except AssertionError:
+            raise AssertionError(
+                f"job {job_id} did not reach {sorted(wanted)} in {timeout_s:g} s: {self.last_seen}; "
+                f"attempts {self.attempts(job_id)}; log:\n{self.log.read_text()[-3000:]}"
+            ) from None
+
+    def wait_for_dask(self, timeout_s: float = 20.0) -> None:
+        """Wait until the scheduler is up."""
+        wait_until(lambda: self.http.get("/health").json()["dask_available"], timeout_s, what="Dask is up")
+
+    @contextmanager
+    def stream(self, job_id: str, after: int | None = None, **headers: str) -> Iterator[Iterator[Frame]]:
+        """The job's stream, frame by frame."""
+        path = f"{JOBS}/job/{job_id}/stream" + ("" if after is None else f"/{after}")
+        with self.http.stream("GET", path, headers=headers) as response:
+            response.raise_for_status()
+            yield frames_of(response)
+
+    def events(self, job_id: str, after: int | None = None, **headers: str) -> list[Frame]:
+        """The job's whole stream, read to its end."""
+        with self.stream(job_id, after, **headers) as frames:
+            return list(frames)
+
+    # What is on record.
+
+    @property
+    def database(self) -> Database:
+        """The instance's database, to be read beside the running backend."""
+        if self._database is None:
+            self._database = Database(self.state_dir / "jobdeck.db", synchronous="NORMAL")
+        return self._database
+
+    def record(self, job_id: str) -> Job:
+        """The job record."""
+        with self.database.read() as tx:
+            job = jobs.load_job(tx, job_id)
+        assert job is not None
+        return job
+
+    def attempts(self, job_id: str) -> list[Attempt]:
+        """The job's executions."""
+        with self.database.read() as tx:
+            return jobs.load_attempts(tx, job_id)
+
+    def stages(self, job_id: str) -> list[StageRun]:
+        """The job's completed stages."""
+        with self.database.read() as tx:
+            return jobs.load_stages(tx, job_id)
+
+    def transitions(self, job_id: str) -> list[str]:
+        """The names of the job's transitions in order."""
+        with self.database.read() as tx:
+            return [row["name"] for row in jobs.load_transitions(tx, job_id)]
+
+    def journal(self, job_id: str | None = None, workflow: str = "probe") -> list[dict[str, Any]]:
+        """The workflow's journal lines, of one job or of all."""
+        path = self.state_dir / f"{workflow}-journal.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return [line for line in lines if job_id in {None, line["job_id"]}]
+
+    def journal_stages(self, job_id: str, event: str = "stage_completed") -> list[str]:
+        """The names of the stages that the journal says this happened to, in order."""
+        return [line["stage"] for line in self.journal(job_id) if line["event"] == event]
+
+    def wait_for_stage(self, job_id: str, stage: str, timeout_s: float = 15.0) -> int:
+        """Wait until a stage was started; answers the process that runs it."""
+        wait_until(
+            lambda: stage in self.journal_stages(job_id, "stage_started"),
+            timeout_s,
+            what=f"job {job_id} starts stage {stage}",
+        )
+        started = [line for line in self.journal(job_id) if line["event"] == "stage_started"]
+        return int(next(line["pid"] for line in reversed(started) if line["stage"] == stage))
+
+    def violations(self) -> list[fsck.Violation]:
+        """The invariants that the records break."""
+        with self.database.read() as tx:
+            return fsck.check(tx)
+
+    # Its processes.
+
+    def processes(self) -> dict[int, str]:
+        """``pid → role`` of all that belongs to this state directory and is not a zombie, oldest first.
+
+        Roles are ``backend``, ``fork server``, ``scheduler`` (the fork server's oldest child: an epoch's
+        processes end together) and ``worker``.
+        """
+        found = sorted(
+            (process for entry in Path("/proc").iterdir() if (process := self._look_at(entry))),
+            key=lambda process: process[1],
+        )
+        roles = {pid: role for pid, _started, role in found}
+        children = [pid for pid, role in roles.items() if role == "worker"]
+        return roles | dict.fromkeys(children[:1], "scheduler")
+
+    def _look_at(self, entry: Path) -> tuple[int, int, str] | None:
+        """``(pid, start time, role)`` of one entry of /proc, if it is ours and alive."""
+        try:
+            if not entry.name.isdecimal():
+                return None
+            if f"JOBDECK_STATE_DIR={self.state_dir}".encode() not in (entry / "environ").read_bytes().split(
+                b"\0"
+            ):
+                return None
+            state, parent, *rest = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_bytes()
+        except OSError:
+            return None
+        if state == "Z":
+            return None
+        if b"jobdeck_backend.scheduling.forkserver" not in command:
+            role = "backend"
+        else:
+            role = "worker" if self._is_fork(int(parent)) else "fork server"
+        return int(entry.name), int(rest[17]), role
+
+    @staticmethod
+    def _is_fork(parent: int) -> bool:
+        try:
+            return b"jobdeck_backend.scheduling.forkserver" in Path(f"/proc/{parent}/cmdline").read_bytes()
+        except OSError:
+            return True
+
+    def pid_of(self, role: str) -> int:
+        """The oldest process with that role."""
+        return next(pid for pid, found in self.processes().items() if found == role)
+
+    def epoch(self) -> int:
+        """The scheduler's epoch on record."""
+        with self.database.read() as tx:
+            lease = leases.load(tx, "scheduler")
+        return 0 if lease is None else lease.epoch
+
+    def wait_for_epoch(self, epoch: int, timeout_s: float = 20.0) -> None:
+        """Wait until that epoch, or a later one, is up."""
+        wait_until(lambda: self.epoch() >= epoch, timeout_s, what=f"epoch {epoch}")
+        self.wait_for_dask(timeout_s)
+
+    def cluster(self) -> dict[str, Any]:
+        """Dask's own picture, with process ids."""
+        answer = self.http.get("/v1/ops/cluster")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def overview(self) -> dict[str, Any]:
+        """The operations API's snapshot."""
+        answer = self.http.get("/v1/ops/overview")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def wait_until_gone(self, timeout_s: float = 10.0) -> None:
+        """Wait until no process of this state directory is left."""
+        self.process.wait(timeout_s)
+        wait_until(lambda: not self.processes(), timeout_s, what="no process is left behind")
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send the backend process a signal."""
+        os.kill(self.pid, number)
+
+    def stop(self) -> int:
+        """End it as its parent's end would, and see that nothing is left; answers the exit code."""
+        if self.process.poll() is None:
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        try:
+            self.wait_until_gone()
+        finally:
+            self.kill()
+        return self.process.returncode
+
+    def kill(self) -> None:
+        """SIGKILL, whatever state it is in."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.http.close()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    def finish(self) -> None:
+        """Stop it, and hold the records to the invariants."""
+        self.stop()
+        violations = self.violations()
+        if self._database is not None:
+            self._database.close()
+        assert not violations, violations
