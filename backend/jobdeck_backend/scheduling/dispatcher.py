@@ -57,6 +57,12 @@ class Dispatcher(Loop):
         """The epoch is over: its futures mean nothing any more."""
         self._handed.clear()
 
+    def give_again(self, job_ids: Iterable[str]) -> None:
+        """These jobs are back in the backlog: their old keys mean nothing any more."""
+        for job_id in job_ids:
+            self._forget(job_id)
+        self.wake()
+
     def hear(self, new: Iterable[StoredEvent]) -> None:
         """A change of status is a hint: something waits or, if that matters, there is room again.
 
