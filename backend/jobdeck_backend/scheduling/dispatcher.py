@@ -51,6 +51,8 @@ class Dispatcher(Loop):
         self._cluster = cluster
         self._handed: dict[str, Handed] = {}
         self._short_of_room = False
+        self._submitted = False
+        self._looked_at = -math.inf
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
@@ -74,6 +76,7 @@ class Dispatcher(Loop):
             if event.status is None:
                 continue
             changed = changed or event.status == Status.SUBMITTED or self._short_of_room
+            self._submitted = self._submitted or event.status == Status.SUBMITTED
             handed = self._handed.get(event.job_id)
             if handed is None or event.position <= handed.position:
                 continue
@@ -95,6 +98,9 @@ class Dispatcher(Loop):
         room = self._cluster.snapshot.slots + window - in_flight
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
+        if room == 0 and not self._submitted and now() < self._looked_at + INTERVAL_S:
+            return  # nothing can go: leave the database's one write lock to the workers
+        self._submitted, self._looked_at = False, now()
         epoch = self._cluster.epoch
         chosen, position = await asyncio.wrap_future(
             self._writer.submit(
