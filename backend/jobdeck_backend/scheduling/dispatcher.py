@@ -59,6 +59,12 @@ class Dispatcher(Loop):
         """The epoch is over: its futures mean nothing any more."""
         self._handed.clear()
 
+    def give_again(self, job_ids: Iterable[str]) -> None:
+        """These jobs are back in the backlog: their old keys mean nothing any more."""
+        for job_id in job_ids:
+            self._handed.pop(job_id, None)
+        self.wake()
+
     def hear(self, new: Iterable[StoredEvent]) -> None:
         """A change of status is a hint: something waits or, if that matters, there is room again.
 
@@ -111,12 +117,14 @@ class Dispatcher(Loop):
             self._hand_over(client, chosen, epoch, position)
 
     async def _let_go(self) -> None:
-        """Release finished futures. Where nobody started the job (its claim failed, a foreign client cancelled
-        its key), it goes back to the backlog."""
+        """Release finished futures. Where nobody started the job since its claim failed, it goes back to the
+        backlog. A key that a foreign client cancelled is left in view first: see ``Agreement``."""
         done = {job_id: handed for job_id, handed in self._handed.items() if handed.future.done()}
         for job_id in done:
             del self._handed[job_id]
-        unstarted = [job_id for job_id, handed in done.items() if not handed.started]
+        unstarted = [
+            job_id for job_id, handed in done.items() if not handed.started and not handed.future.cancelled()
+        ]
         if unstarted:
             await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
 

@@ -75,12 +75,12 @@ def take_back_other_epochs(tx: Connection, epoch: int) -> int:
     return tx.execute(statement.values(delivered_epoch=None, delivered_at=None)).rowcount
 
 
-def delivered(tx: Connection) -> dict[str, tuple[int, float]]:
-    """``job_id → (fence, delivered_at)`` of every job that Dask should hold and nobody has started."""
-    statement = select(jobs.c.job_id, jobs.c.fence, jobs.c.delivered_at).where(
-        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_not(None)
+def delivered(tx: Connection, epoch: int) -> set[str]:
+    """Jobs that this epoch's Dask should hold and nobody has started."""
+    statement = select(jobs.c.job_id).where(
+        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch == epoch
     )
-    return {row[0]: (row[1], row[2]) for row in tx.execute(statement)}
+    return set(tx.execute(statement).scalars())
 
 
 def least_urgent_delivered(tx: Connection) -> float:

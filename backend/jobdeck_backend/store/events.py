@@ -101,3 +101,19 @@ def read_feed(tx: Connection, after: int, limit: int) -> list[StoredEvent]:
 def last_position(tx: Connection) -> int:
     """The newest position, 0 for an empty log."""
     return int(tx.execute(_LAST_POSITION).scalar_one())
+
+
+def jobs_after(tx: Connection, after: int) -> list[str]:
+    """The jobs that events after a position tell of."""
+    statement = select(events.c.job_id).where(events.c.position > after).distinct()
+    return list(tx.execute(statement).scalars())
+
+
+def stage_starts_after(tx: Connection, job_ids: Sequence[str], after: int) -> list[StoredEvent]:
+    """``workflow.start`` events of these jobs after a position."""
+    statement = (
+        select(*_EVENT)
+        .where(events.c.position > after, events.c.job_id.in_(job_ids), events.c.type == "workflow.start")
+        .order_by(events.c.position)
+    )
+    return [StoredEvent(*row) for row in tx.execute(statement)]
