@@ -25,7 +25,9 @@ _BACKLOG = (
 )
 _NEXT = (
     select(jobs.c.job_id, jobs.c.fence, jobs.c.dispatch_deadline, jobs.c.priority)
-    .where(_BACKLOG, jobs.c.dependent == bindparam("dependent"), jobs.c.dispatch_deadline < bindparam("before"))
+    .where(
+        _BACKLOG, jobs.c.dependent == bindparam("dependent"), jobs.c.dispatch_deadline < bindparam("before")
+    )
     .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
     .limit(bindparam("limit"))
 )
