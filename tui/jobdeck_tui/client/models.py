@@ -179,7 +179,10 @@ class DaskWorker:
 
 @dataclass(frozen=True, slots=True)
 class DaskPicture:
-    """What Dask's own dashboard says (``/metrics`` and ``/json/identity.json``), read by the deck itself."""
+    """What Dask's own dashboard says (``/metrics`` and ``/json/identity.json``), read by the deck itself.
+
+    ``scheduler_id`` is empty and ``workers`` with it where Dask did not tell them.
+    """
 
     scheduler_id: str
     tasks: Mapping[str, int]

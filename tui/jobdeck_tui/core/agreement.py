@@ -51,12 +51,12 @@ class Agreement:
         if stale or overview.scheduler.state not in ("up", "external"):
             self.forget()
             return
-        records_id = overview.scheduler.id
+        records_id = overview.scheduler.id if picture.scheduler_id else None
         self._ids = (picture.scheduler_id, records_id or "")
         look = _Look(
             at=now,
             tasks=dask_unfinished(picture) - records_unfinished(overview),
-            workers=len(picture.workers) - overview.workers,
+            workers=len(picture.workers) - overview.workers if picture.scheduler_id else 0,
             finished=sum(overview.counts.get(state, 0) for state in FINISHED_STATES),
             other_scheduler=records_id is not None and records_id != picture.scheduler_id,
         )
