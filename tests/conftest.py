@@ -38,7 +38,7 @@ def _starting(directory: Path) -> Iterator[StartBackend]:
 
     yield start
     failures = []
-    for running in started:
+    for running in reversed(started):  # a later one may run on the same state directory
         try:
             running.finish()
         except Exception as failure:

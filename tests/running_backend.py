@@ -216,6 +216,18 @@ class RunningBackend:
         started = [line for line in self.journal(job_id) if line["event"] == "stage_started"]
         return int(next(line["pid"] for line in reversed(started) if line["stage"] == stage))
 
+    def assert_no_stage_repeated(self, job_id: str, names: list[str]) -> None:
+        """Every stage is on record once, and by the journal no attempt began one that was on record (R20).
+
+        A process killed between a stage's end and the save of its checkpoint leaves a line in the journal and
+        nothing on record: that stage runs again.
+        """
+        runs = {run.node: run for run in self.stages(job_id) if run.node in names}
+        assert list(runs) == names
+        assert set(names) <= set(self.journal_stages(job_id))
+        for line in self.journal(job_id):
+            assert line["attempt"] <= runs[line["stage"]].attempt, f"{line} comes after {runs[line['stage']]}"
+
     def violations(self) -> list[fsck.Violation]:
         """The invariants that the records break."""
         with self.database.read() as tx:
@@ -269,11 +281,15 @@ class RunningBackend:
         """The oldest process with that role."""
         return next(pid for pid, found in self.processes().items() if found == role)
 
+    def lease_epoch(self, role: str) -> int:
+        """The epoch on record of ``scheduler`` or ``recovery``."""
+        with self.database.read() as tx:
+            lease = leases.load(tx, role)
+        return 0 if lease is None else lease.epoch
+
     def epoch(self) -> int:
         """The scheduler's epoch on record."""
-        with self.database.read() as tx:
-            lease = leases.load(tx, "scheduler")
-        return 0 if lease is None else lease.epoch
+        return self.lease_epoch("scheduler")
 
     def wait_for_epoch(self, epoch: int, timeout_s: float = 20.0) -> None:
         """Wait until that epoch, or a later one, is up."""

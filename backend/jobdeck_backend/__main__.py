@@ -32,10 +32,10 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._backend = backend
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """SIGINT or SIGTERM."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """SIGINT or SIGTERM: a clean end, so nothing is raised again; the second one does not wait."""
+        self.force_exit = self.should_exit
         self.end()
-        super().handle_exit(sig, frame)
 
     def end(self) -> None:
         """Stop serving. Safe from a signal handler."""

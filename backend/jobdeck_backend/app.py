@@ -6,13 +6,26 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from jobdeck_backend.api import failures, health, jobs
+from jobdeck_backend.api import (
+    failures,
+    health,
+    jobs,
+    operations,
+    operations_cluster,
+    operations_feed,
+    operations_jobs,
+)
+from jobdeck_backend.api.board import Board
+from jobdeck_backend.api.feed import Feed
+from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
 from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import OWNER, Reaper
+from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.settings import Settings
@@ -41,11 +54,19 @@ class Backend:
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
         self.streaming = Streaming(self.database, self.tailer, asyncio.Event())
+        self.agreement = Agreement(self.database, self.writer, self.cluster, self.dispatcher)
+        board = Board(self.database, lambda: self.cluster.snapshot)
+        self.feed = Feed(Overview(self.settings, self.database, board, self.cluster, self.tailer))
+        self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
         self.tailer.listen(self.dispatcher.hear)
+        self.tailer.listen(self.feed.hear)
         self.tailer.start()
+        await self.drills.close_interrupted()
         await self.reaper.run_once()
         self.reaper.start()
         self.dispatcher.start()
+        self.agreement.start()
+        self.feed.start()
         await self.cluster.start()
         return Services(
             self.settings,
@@ -55,16 +76,24 @@ class Backend:
             self.dispatcher,
             self.reaper,
             self.streaming,
+            board,
+            self.feed,
+            self.agreement,
+            self.drills,
         )
 
     def say_farewell(self) -> None:
         """Let every stream end with ``job.shutdown``."""
         self.streaming.stopping.set()
         self.tailer.release_all()
+        self.feed.end_all()
 
     async def stop(self) -> None:
         """Stop every duty, the cluster first, and write what is waiting."""
         self.say_farewell()
+        await self.drills.stop()
+        await self.feed.stop()
+        await self.agreement.stop()
         await self.dispatcher.stop()
         await self.cluster.stop()
         await self.reaper.stop()
@@ -90,8 +119,9 @@ class Backend:
         self.reaper.wake()
 
     def state_changed(self) -> None:
-        """The dispatcher looks up."""
+        """The dispatcher looks up; every deck is told."""
         self.dispatcher.wake()
+        self.feed.cluster_changed()
 
     # What the parts ask of each other.
 
@@ -117,5 +147,6 @@ def create_app(backend: Backend) -> FastAPI:
     app = FastAPI(title="jobdeck", lifespan=lifespan)
     failures.install(app, backend.settings)
     app.include_router(health.router)
-    app.include_router(jobs.router)
+    for module in (jobs, operations, operations_jobs, operations_cluster, operations_feed):
+        app.include_router(module.router)
     return app

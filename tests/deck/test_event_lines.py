@@ -99,3 +99,19 @@ async def test_a_stopped_log_stands_while_the_ring_turns_under_it() -> None:
         log.flush()
         await pilot.pause()
         assert shown(log)[:-1] == stood[:-1]
+
+
+@in_a_deck
+async def test_a_text_is_found_backwards_from_the_end_and_following_ends_there() -> None:
+    lines = EventLines()
+    for seq in range(1, 101):
+        lines.add(an_event(seq, data={"input": {"n": seq}}))
+    async with LogApp(lines).run_test(size=(80, 10)) as pilot:
+        log = pilot.app.query_one(EventLog)
+        log.flush()
+        assert log.find('"n": 4', -1)
+        assert not log.following
+        assert any('"n": 49' in line for line in shown(log))
+        assert log.find('"n": 4', 1) is False
+        assert log.find('"n": 4', -1)
+        assert any('"n": 48' in line for line in shown(log))

@@ -311,6 +311,19 @@ class AuditRow(BaseModel):
     result: str
 
 
+class Audit(BaseModel):
+    """Acts, oldest first; ``next`` is the ``after`` of the page after it."""
+
+    acts: list[AuditRow]
+    next: int | None
+
+
+class Drills(BaseModel):
+    """The newest drills, newest first."""
+
+    drills: list[Drill]
+
+
 class SubmitRequest(BaseModel):
     """A job to run, as the jobs API takes it; unknown fields are ignored."""
 

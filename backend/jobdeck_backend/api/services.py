@@ -5,8 +5,12 @@ from typing import cast
 
 from fastapi import Request
 
+from jobdeck_backend.api.board import Board
+from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.streams import Streaming
+from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import Reaper
+from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.settings import Settings
@@ -25,6 +29,10 @@ class Services:
     dispatcher: Dispatcher
     reaper: Reaper
     streaming: Streaming
+    board: Board
+    feed: Feed
+    agreement: Agreement
+    drills: Drills
 
 
 async def services(request: Request) -> Services:

@@ -32,8 +32,7 @@ def deliver(
 
 
 def _more_urgent(tx: Connection, limit: int) -> list[Delivery]:
-    latest = dispatch.least_urgent_delivered(tx)
-    return [one for one in dispatch.next_independent(tx, limit) if one.dispatch_deadline < latest]
+    return dispatch.next_independent(tx, limit, before=dispatch.least_urgent_delivered(tx))
 
 
 def take_back(tx: Connection, job_ids: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from jobdeck_backend.store import audit, events, jobs, queues
 class Perform(Protocol):
     """One act on the records as they are now; answers what came of it, or raises a ``Refused``."""
 
-    def __call__(self, tx: Connection, admission: Admission, job: Job, by: "By") -> str:
+    def __call__(self, tx: Connection, admission: Admission, job: Job, by: "By", /) -> str:
         """Do it."""
 
 

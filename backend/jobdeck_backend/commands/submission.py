@@ -82,7 +82,7 @@ def submit(tx: Connection, new: NewJob, now: float) -> Admission:
         reason=None,
     )
     told = notices.notice(Verb.SUBMIT, now, f"accepted for {new.agent_type}")
-    events.append(tx, job_id, [replace(told, status=Status.SUBMITTED)], now)
+    events.insert(tx, job_id, 1, [replace(told, status=Status.SUBMITTED)], now)
     return admission
 
 

@@ -39,7 +39,8 @@ def move(
     status = advance(job.status, verb)
     fence = job.fence + (verb in RAISES_FENCE)
     changed = {"status": status, "fence": fence, "version": job.version + 1, **columns}
-    if not jobs.update_job(tx, job, **changed):
+    last = jobs.move_job(tx, job, len(told), **changed)
+    if last is None:
         raise Changed(f"job {job.job_id} changed meanwhile; nothing was done")
     jobs.insert_transition(
         tx,
@@ -52,7 +53,7 @@ def move(
         actor=actor,
         reason=reason,
     )
-    events.append(tx, job.job_id, [*told[:-1], replace(told[-1], status=status)], now)
+    events.insert(tx, job.job_id, last, [*told[:-1], replace(told[-1], status=status)], now)
     if verb in OUTCOMES:
         jobs.update_admission(tx, job.job_id, outcome=OUTCOMES[verb], outcome_reason=reason, finished_at=now)
-    return replace(job, event_seq=job.event_seq + len(told), **changed)
+    return replace(job, event_seq=last, **changed)

@@ -51,11 +51,19 @@ class Dispatcher(Loop):
         self._cluster = cluster
         self._handed: dict[str, Handed] = {}
         self._short_of_room = False
+        self._submitted = False
+        self._looked_at = -math.inf
         self._deliveries = count(1)
 
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
         self._handed.clear()
+
+    def give_again(self, job_ids: Iterable[str]) -> None:
+        """These jobs are back in the backlog: their old keys mean nothing any more."""
+        for job_id in job_ids:
+            self._handed.pop(job_id, None)
+        self.wake()
 
     def hear(self, new: Iterable[StoredEvent]) -> None:
         """A change of status is a hint: something waits or, if that matters, there is room again.
@@ -68,6 +76,7 @@ class Dispatcher(Loop):
             if event.status is None:
                 continue
             changed = changed or event.status == Status.SUBMITTED or self._short_of_room
+            self._submitted = self._submitted or event.status == Status.SUBMITTED
             handed = self._handed.get(event.job_id)
             if handed is None or event.position <= handed.position:
                 continue
@@ -89,6 +98,9 @@ class Dispatcher(Loop):
         room = self._cluster.snapshot.slots + window - in_flight
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
+        if room == 0 and not self._submitted and now() < self._looked_at + INTERVAL_S:
+            return  # nothing can go: leave the database's one write lock to the workers
+        self._submitted, self._looked_at = False, now()
         epoch = self._cluster.epoch
         chosen, position = await asyncio.wrap_future(
             self._writer.submit(
@@ -105,12 +117,14 @@ class Dispatcher(Loop):
             self._hand_over(client, chosen, epoch, position)
 
     async def _let_go(self) -> None:
-        """Release finished futures. Where nobody started the job (its claim failed, a foreign client cancelled
-        its key), it goes back to the backlog."""
+        """Release finished futures. Where nobody started the job since its claim failed, it goes back to the
+        backlog. A key that a foreign client cancelled is left in view first: see ``Agreement``."""
         done = {job_id: handed for job_id, handed in self._handed.items() if handed.future.done()}
         for job_id in done:
             del self._handed[job_id]
-        unstarted = [job_id for job_id, handed in done.items() if not handed.started]
+        unstarted = [
+            job_id for job_id, handed in done.items() if not handed.started and not handed.future.cancelled()
+        ]
         if unstarted:
             await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
 

@@ -12,7 +12,7 @@ import dask
 from distributed import Scheduler, Worker
 
 from jobdeck_backend.scheduling import worker as _preloaded  # noqa: F401  LangGraph, the store, the commands
-from jobdeck_backend.scheduling.forkserver import tell
+from jobdeck_backend.scheduling.line import tell
 from jobdeck_backend.scheduling.snapshot import SnapshotPlugin
 from jobdeck_backend.workflows.registry import WORKFLOWS
 

@@ -1,23 +1,27 @@
 """Where one execution's events and stages are gathered, and written with its fence.
 
-Token chunks wait up to ``BATCH_S`` for company; everything waiting is written before a checkpoint is saved, a
-stage starts or the job ends. Used from the slot's event loop, from threads of sync nodes and by nobody else.
+Events wait up to ``BATCH_S`` for company. What a stage says last is thus written in the transaction that saves
+its checkpoint: a kill before that repeats the stage, a kill after it repeats neither. Used from the slot's
+event loop, from threads of sync nodes and by nobody else.
 """
 
 import os
-import time
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.errors import BudgetSpent, JobStopped
 from jobdeck_backend.jobs.records import Claim, NewEvent, StageRun
 from jobdeck_backend.scheduling.slot import Slot
+
+log = structlog.get_logger(__name__)
 
 BATCH_S = 0.05
 BATCH_EVENTS_MAX = 200
@@ -38,7 +42,6 @@ class ExecutionRecorder:
         self._stage_runs: list[StageRun] = []
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
         self._flush_due = False
-        self._last_flush = 0.0
         self.stopped = False
         """Set by the heart when the job was taken away; the next write says so too."""
 
@@ -59,10 +62,7 @@ class ExecutionRecorder:
             )
             if type == "job.update" and data is not None:
                 self._progress["note"] = str(data.get("output", ""))[:NOTE_CHARS_MAX]
-            if type == "llm.chunk":
-                self._write_soon()
-            else:
-                self.flush()
+            self._write_soon()
 
     def stage_started(self, node: str, step: int) -> None:
         """Refuse to start a stage past the deadline (R8) or after a cancel."""
@@ -104,12 +104,11 @@ class ExecutionRecorder:
     def write(self, tx: Connection) -> None:
         """Write what is waiting, or only check the fence. Raises ``JobStopped``."""
         if self._waiting or self._progress:
-            waiting, self._waiting = self._waiting, []
-            progress, self._progress = self._progress, {}
-            execution.record(tx, self._claim, waiting, now(), **progress)
+            execution.record(tx, self._claim, self._waiting, now(), **self._progress)
+            # Only now: what could not be written stays for the next try.
+            self._waiting, self._progress = [], {}
         else:
             execution.check(tx, self._claim)
-        self._last_flush = time.monotonic()
 
     def flush(self) -> None:
         """Write what is waiting in a transaction of its own."""
@@ -130,8 +129,7 @@ class ExecutionRecorder:
             raise JobStopped(execution.STOPPED)
 
     def _write_soon(self) -> None:
-        overdue = time.monotonic() - self._last_flush >= BATCH_S
-        if overdue or len(self._waiting) >= BATCH_EVENTS_MAX:
+        if len(self._waiting) >= BATCH_EVENTS_MAX:
             self.flush()
         elif not self._flush_due:
             self._flush_due = True
@@ -143,3 +141,6 @@ class ExecutionRecorder:
                 self.flush()
         except JobStopped:
             self.stopped = True
+        except DBAPIError as error:
+            log.warning("events not written; tried again", job_id=self._claim.job_id, error=str(error.orig))
+            self._write_soon()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from jobdeck_backend.store.tables import audit
 
@@ -34,4 +34,9 @@ def append(
 def read_after(tx: Connection, after: int, limit: int) -> list[dict[str, Any]]:
     """Acts after an id, oldest first, as column dictionaries."""
     statement = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(limit)
-    return [dict(row._mapping) for row in tx.execute(statement)]
+    return [{str(name): value for name, value in row._mapping.items()} for row in tx.execute(statement)]
+
+
+def last_id(tx: Connection) -> int:
+    """The newest act's id, 0 when there is none."""
+    return int(tx.execute(select(func.coalesce(func.max(audit.c.id), 0))).scalar_one())

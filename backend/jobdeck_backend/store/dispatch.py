@@ -1,5 +1,6 @@
 """What the dispatcher reads and marks: the backlog in order, and which jobs Dask holds."""
 
+import math
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, exists, func, select, update
@@ -24,7 +25,9 @@ _BACKLOG = (
 )
 _NEXT = (
     select(jobs.c.job_id, jobs.c.fence, jobs.c.dispatch_deadline, jobs.c.priority)
-    .where(_BACKLOG, jobs.c.dependent == bindparam("dependent"))
+    .where(
+        _BACKLOG, jobs.c.dependent == bindparam("dependent"), jobs.c.dispatch_deadline < bindparam("before")
+    )
     .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
     .limit(bindparam("limit"))
 )
@@ -35,16 +38,16 @@ _OPEN_PREDECESSORS = (
 )
 
 
-def next_independent(tx: Connection, limit: int) -> list[Delivery]:
-    """The most urgent backlog jobs that never waited for others."""
-    rows = tx.execute(_NEXT, {"dependent": False, "limit": limit})
+def next_independent(tx: Connection, limit: int, before: float = math.inf) -> list[Delivery]:
+    """The most urgent backlog jobs that never waited for others, due before an instant."""
+    rows = tx.execute(_NEXT, {"dependent": False, "limit": limit, "before": before})
     return [Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, ()) for row in rows]
 
 
 def next_dependent(tx: Connection, limit: int) -> list[Delivery]:
     """The most urgent backlog jobs that were submitted with ``after``, with those they still wait for."""
     found = []
-    for row in tx.execute(_NEXT, {"dependent": True, "limit": limit}).all():
+    for row in tx.execute(_NEXT, {"dependent": True, "limit": limit, "before": math.inf}).all():
         waits_for = tuple(tx.execute(_OPEN_PREDECESSORS, {"id": row.job_id}).scalars())
         found.append(Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, waits_for))
     return found
@@ -72,12 +75,12 @@ def take_back_other_epochs(tx: Connection, epoch: int) -> int:
     return tx.execute(statement.values(delivered_epoch=None, delivered_at=None)).rowcount
 
 
-def delivered(tx: Connection) -> dict[str, tuple[int, float]]:
-    """``job_id → (fence, delivered_at)`` of every job that Dask should hold and nobody has started."""
-    statement = select(jobs.c.job_id, jobs.c.fence, jobs.c.delivered_at).where(
-        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_not(None)
+def delivered(tx: Connection, epoch: int) -> set[str]:
+    """Jobs that this epoch's Dask should hold and nobody has started."""
+    statement = select(jobs.c.job_id).where(
+        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch == epoch
     )
-    return {row[0]: (row[1], row[2]) for row in tx.execute(statement)}
+    return set(tx.execute(statement).scalars())
 
 
 def least_urgent_delivered(tx: Connection) -> float:

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, literal, select, update
 
 from jobdeck_backend.jobs.records import NewEvent, Status, StoredEvent
 from jobdeck_backend.store.tables import events, jobs
@@ -16,6 +16,9 @@ _TAKE_SEQUENCE = (
     .where(jobs.c.job_id == bindparam("id"))
     .values(event_seq=jobs.c.event_seq + bindparam("count"))
     .returning(jobs.c.event_seq)
+)
+_TAKE_FENCED = _TAKE_SEQUENCE.where(
+    jobs.c.fence == bindparam("owner_fence"), jobs.c.status == literal(Status.RUNNING)
 )
 _INSERT = events.insert()
 _AFTER = (
@@ -51,27 +54,23 @@ def append_fenced(
     tx: Connection, job_id: str, fence: int, new: Sequence[NewEvent], now: float, **progress: Any
 ) -> bool:
     """Append an execution's events and its progress; False when it no longer owns the running job (R14)."""
-    statement = (
-        update(jobs)
-        .where(jobs.c.job_id == job_id, jobs.c.fence == fence, jobs.c.status == Status.RUNNING)
-        .values(event_seq=jobs.c.event_seq + len(new), progress_at=now, **progress)
-        .returning(jobs.c.event_seq)
-    )
-    last = tx.execute(statement).scalar_one_or_none()
+    owner = {"id": job_id, "owner_fence": fence, "count": len(new)}
+    last = tx.execute(_TAKE_FENCED, owner | {"progress_at": now} | progress).scalar_one_or_none()
     if last is None:
         return False
-    _insert(tx, job_id, last, new, now)
+    insert(tx, job_id, last, new, now)
     return True
 
 
 def append(tx: Connection, job_id: str, new: Sequence[NewEvent], now: float) -> int:
     """Append events to a job's log in order; answers the last sequence number."""
     last: int = tx.execute(_TAKE_SEQUENCE, {"id": job_id, "count": len(new)}).scalar_one()
-    _insert(tx, job_id, last, new, now)
+    insert(tx, job_id, last, new, now)
     return last
 
 
-def _insert(tx: Connection, job_id: str, last: int, new: Sequence[NewEvent], now: float) -> None:
+def insert(tx: Connection, job_id: str, last: int, new: Sequence[NewEvent], now: float) -> None:
+    """Append events whose sequence numbers, up to ``last``, were taken on the job's row already."""
     first = last - len(new) + 1
     rows = [
         {
@@ -102,3 +101,19 @@ def read_feed(tx: Connection, after: int, limit: int) -> list[StoredEvent]:
 def last_position(tx: Connection) -> int:
     """The newest position, 0 for an empty log."""
     return int(tx.execute(_LAST_POSITION).scalar_one())
+
+
+def jobs_after(tx: Connection, after: int) -> list[str]:
+    """The jobs that events after a position tell of."""
+    statement = select(events.c.job_id).where(events.c.position > after).distinct()
+    return list(tx.execute(statement).scalars())
+
+
+def stage_starts_after(tx: Connection, job_ids: Sequence[str], after: int) -> list[StoredEvent]:
+    """``workflow.start`` events of these jobs after a position."""
+    statement = (
+        select(*_EVENT)
+        .where(events.c.position > after, events.c.job_id.in_(job_ids), events.c.type == "workflow.start")
+        .order_by(events.c.position)
+    )
+    return [StoredEvent(*row) for row in tx.execute(statement)]

@@ -28,18 +28,22 @@ _TRY_AGAIN_STATUSES = frozenset({408, 409, 425, 429})
 
 
 def chat_model(settings: Settings) -> BaseChatModel:
-    """The configured model, streaming. Raises ``Unavailable`` when its packages are not installed."""
+    """The configured model, streaming. Raises ``Unavailable`` when LangChain cannot make it."""
     if settings.model == "offline":
         return OfflineChatModel(tokens_per_second=settings.offline_tokens_per_second, streaming=True)
     try:
         from langchain.chat_models import init_chat_model
 
-        model = init_chat_model(settings.model, streaming=True)
+        # A client that retries by itself would do so untold.
+        model = init_chat_model(settings.model, streaming=True, max_retries=0)
     except ImportError as error:
         raise Unavailable(
             f"the model {settings.model!r} needs more packages: install jobdeck[models] and the provider's"
             f" LangChain package ({error})"
         ) from error
+    except ValueError as error:
+        reason = str(error).partition("\n")[0]
+        raise Unavailable(f"the model {settings.model!r} cannot be used: {reason}") from error
     assert isinstance(model, BaseChatModel)
     return model
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from jobdeck_tui.client.models import DaskPicture, DaskWorker, Overview, Scheduler
-from jobdeck_tui.text.format import NONE, age, bar, number, plural, size
+from jobdeck_tui.text.format import NONE, age, bar, elapsed, number, plural, size
 
 Piece = tuple[str, str]
 Row = list[Piece]
@@ -15,6 +15,7 @@ SCHEDULER_WORDS = {
     "starting": ("↻ STARTING", "warn"),
 }
 WORKERS_IN_STRIP_MAX = 8
+DRAIN_FROM_COLUMNS = 110
 
 
 def scheduler_piece(scheduler: Scheduler) -> Piece:
@@ -33,6 +34,10 @@ def strip(overview: Overview | None, picture: DaskPicture | None, width: int) ->
         (f" epoch {overview.scheduler.epoch}", ""),
         (f"  slots {overview.slots_taken}/{overview.slots_total}" if width >= 100 else "", ""),
     ]
+    if overview.paused:
+        row.append((f"  ⏸ paused: {', '.join(overview.paused)}", "warn"))
+    if overview.drain_seconds and width >= DRAIN_FROM_COLUMNS:
+        row.append((f"  drained in {elapsed(overview.drain_seconds)}", "faint"))
     if picture is None:
         row.append(("  its dashboard is not readable: records only", "faint"))
         return row

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import ContentSwitcher
@@ -11,6 +12,7 @@ from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
+from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.tab_line import TabLine
 from jobdeck_tui.widgets.text_line import TextLine
 from jobdeck_tui.widgets.text_pane import TextPane
@@ -29,6 +31,9 @@ class JobScreen(ActingScreen):
         Binding("shift+tab", "tab(-1)", "Previous tab", show=False),
         *ACT_BINDINGS,
         Binding("f", "follow", "Follow"),
+        Binding("slash", "find", "Find in the events", show=False, key_display="/"),
+        Binding("n", "find_next(1)", "Next place found", show=False),
+        Binding("N", "find_next(-1)", "Place found before", show=False),
         Binding("b", "heartbeats", "Show or hide heartbeats", show=False),
         Binding("j,down", "roll(1)", "Down", show=False),
         Binding("k,up", "roll(-1)", "Up", show=False),
@@ -46,6 +51,7 @@ class JobScreen(ActingScreen):
         self.view = JobView(job_id)
         self._tab = tab
         self._drawn = -1
+        self._needle = ""
         self._signature: tuple[object, ...] = ()
         self._read_at = float("-inf")
 
@@ -58,6 +64,7 @@ class JobScreen(ActingScreen):
             yield EventLog(self.view.lines, clock, id="events")
             yield TextPane(id="report")
             yield TextPane(id="record")
+        yield FilterLine(lambda _: [], hint="text to find in the events, n and N go on", id="find")
 
     def on_mount(self) -> None:
         """Begins reading the job's stream."""
@@ -93,6 +100,7 @@ class JobScreen(ActingScreen):
         if everything or self._drawn != view.revision or (job is not None and not job.finished):
             self._drawn = view.revision
             self._draw_panes(now)
+        self.query_one(FilterLine).refresh_line("", 0, 0)
         self._draw_tabs()
 
     def _draw_panes(self, now: float) -> None:
@@ -170,6 +178,30 @@ class JobScreen(ActingScreen):
     def action_shift(self, steps: int) -> None:
         """Moves long lines sideways."""
         self.query_one("#events", EventLog).shift(steps)
+
+    @on(FilterLine.Changed)
+    def _found(self, event: FilterLine.Changed) -> None:
+        if event.final:
+            self._needle = event.source
+            self._find_left()
+            self.action_find_next(-1)
+
+    @on(FilterLine.Left)
+    def _find_left(self) -> None:
+        self.query_one(FilterLine).close()
+        self.query_one("#events").focus()
+        self.flush()
+
+    def action_find(self) -> None:
+        """Asks for a text to find."""
+        self._open("events")
+        self.query_one(FilterLine).open(self._needle)
+        self.flush()
+
+    def action_find_next(self, direction: int) -> None:
+        """Goes to the next line that has the text; following ends there."""
+        if self._needle and not self.query_one("#events", EventLog).find(self._needle, direction):
+            self.program.tell(f"No other line has: {self._needle}")
 
     def action_heartbeats(self) -> None:
         """Shows or hides heartbeats from now on."""

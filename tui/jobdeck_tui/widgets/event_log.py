@@ -36,6 +36,7 @@ class EventLog(LineView, can_focus=True):
         self._seen_end = 0
         self._side = 0
         self._settling = False
+        self._found = -1
 
     @property
     def unseen(self) -> int:
@@ -45,7 +46,7 @@ class EventLog(LineView, can_focus=True):
     def show(self, lines: EventLines) -> None:
         """Shows another ring, from its end."""
         self._lines = lines
-        self._side = 0
+        self._side, self._found = 0, -1
         self.follow()
 
     def flush(self) -> None:
@@ -58,13 +59,13 @@ class EventLog(LineView, can_focus=True):
     def follow(self) -> None:
         """Goes to the end and stays there."""
         self.following = True
+        self._found = -1
         self._settle()
 
     def scroll_lines(self, count: int) -> None:
         """Moves the view; moving up ends following, reaching the end does not resume it."""
-        if self.following and count < 0:
-            self.following = False
-            self._seen_end = self._lines.end
+        if count < 0:
+            self._stop()
         if not self.following:
             self._top = max(self._lines.first, min(self._top + count, self._last_top()))
             self._settle()
@@ -90,25 +91,34 @@ class EventLog(LineView, can_focus=True):
     def toggle_follow(self) -> None:
         """Stops following where it stands, or follows again."""
         if self.following:
-            self.following = False
-            self._seen_end = self._lines.end
+            self._stop()
             self._settle()
         else:
             self.follow()
 
     def find(self, text: str, direction: int) -> bool:
-        """Goes to the next line (or the one before) holding ``text``; False when there is none."""
+        """Goes to the next line that has ``text`` (1) or the one before (-1); False when there is none."""
         text = text.casefold()
-        number = self._top + direction
+        at = self._found if self._lines.first <= self._found < self._lines.end else self._bottom(direction)
+        number = at + direction
         while self._lines.first <= number < self._lines.end:
             line = self._lines.line(number)
             if text in f"{line.label} {line.words}".casefold():
-                self.scroll_lines(-1)
-                self._top = number
+                self._found = number
+                self._stop()
+                self._top = max(self._lines.first, min(number - self.size.height // 2, self._last_top()))
                 self._settle()
                 return True
             number += direction
         return False
+
+    def _bottom(self, direction: int) -> int:
+        return self._lines.end if direction < 0 else self._lines.first - 1
+
+    def _stop(self) -> None:
+        if self.following:
+            self.following = False
+            self._seen_end = self._lines.end
 
     def _last_top(self) -> int:
         return max(self._lines.first, self._lines.end - self.size.height)
@@ -155,16 +165,17 @@ class EventLog(LineView, can_focus=True):
         number = self._top + y
         if number >= self._lines.end or number < self._lines.first:
             return Strip.blank(width, base)
-        return self._draw(self._lines.line(number), width, base)
+        return self._draw(number, width, base)
 
-    def _draw(self, line: Line, width: int, base: Style) -> Strip:
+    def _draw(self, number: int, width: int, base: Style) -> Strip:
+        line = self._lines.line(number)
         style = base + self.look(line.style) if line.style else base
         head = f" {self._time_words(line.at)} "
         if self._with_job:
             head += f"{line.job_id[:8]:8} "
         text = line.words[self._side :]
         segments = [
-            Segment(head, base + self.look("faint")),
+            Segment(head, base + self.look("reverse" if number == self._found else "faint")),
             Segment(fit(line.label, LABEL_WIDTH) + " ", style),
             Segment(text, style if line.style == "faint" else base),
         ]

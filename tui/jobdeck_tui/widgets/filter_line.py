@@ -84,8 +84,15 @@ class FilterLine(Vertical):
     class Left(Message):
         """The operator left the line; what held before still holds."""
 
-    def __init__(self, complete: Callable[[str], list[str]], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        complete: Callable[[str], list[str]],
+        *,
+        hint: str = HINT,
+        id: str | None = None,  # noqa: A002 (Textual's own name)
+    ) -> None:
         super().__init__(id=id)
+        self._hint = hint
         self._complete = complete
         self._open = False
         self._error = ""
@@ -131,7 +138,7 @@ class FilterLine(Vertical):
         if self._error:
             pieces = [(f" {self._error}", "bad")]
         elif self._open:
-            pieces = [(f" {self._advice or HINT}", "faint")]
+            pieces = [(f" {self._advice or self._hint}", "faint")]
         self.query_one("#holds", TextLine).show(pieces)
         self.display = self._open or bool(pieces)
 

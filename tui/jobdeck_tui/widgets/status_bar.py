@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 LINK_LOOKS = {Link.LIVE: "good", Link.CONNECTING: "faint", Link.STALE: "warn"}
 
 
+SCHEDULER_TROUBLE = frozenset({"suspect", "lost", "starting"})
+
+
 class StatusBar(TextLine):
     """Connection, screen, what is armed or pending, and the clock at the right."""
 
@@ -27,6 +30,8 @@ class StatusBar(TextLine):
             pieces.append((f" {deck.start_words} ", "faint"))
         if deck.overview is not None and deck.overview.read_only:
             pieces.append((" READ-ONLY ", "reverse"))
+        if deck.overview is not None and deck.overview.scheduler.state in SCHEDULER_TROUBLE:
+            pieces.append((f" SCHEDULER {deck.overview.scheduler.state.upper()} ", "reverse"))
         if deck.badge:
             pieces.append((f" {deck.badge} ", "reverse"))
         if deck.armed_left() is not None:

@@ -1,0 +1,166 @@
+"""What the operations API reads: the line of unfinished jobs with its forecast, and rows made of the records.
+
+Everything here is synchronous and is called from threads.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from jobdeck_backend.clock import now
+from jobdeck_backend.jobs.forecast import Ahead, Forecast, ServiceTime, forecast, service_times
+from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.jobs.states import State, state_of
+from jobdeck_backend.jobs.view import JobSource, JobView, view_of
+from jobdeck_backend.scheduling.snapshot import Snapshot
+from jobdeck_backend.store import figures, queues, rows
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.figures import LineRow
+
+CACHED_S = 1.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The unfinished jobs at one moment, and what follows from them."""
+
+    at: float
+    line: Sequence[LineRow]
+    """In dispatch order."""
+    states: Mapping[str, State]
+    forecast: Forecast
+    times: Mapping[str, ServiceTime]
+    queue_times: Mapping[str, ServiceTime]
+    outcomes: Mapping[str, int]
+    paused: Mapping[str, str]
+    slots_total: int
+    slots_taken: int
+    scheduler_id: str | None
+    """Whose picture of Dask was looked at; None when there was none."""
+
+    def at_risk(self, row: LineRow) -> bool:
+        """Whether a job is predicted to miss its deadline."""
+        finish = self.forecast.finishes.get(row.job_id)
+        return finish is not None and row.deadline is not None and finish > row.deadline
+
+    def counts(self) -> dict[str, int]:
+        """Jobs in each state, and how many are overdue or at risk."""
+        by_state = Counter(self.states.values())
+        return {
+            **{state.value: by_state[state] for state in State},
+            **self.outcomes,
+            "overdue": sum(row.deadline is not None and row.deadline < self.at for row in self.line),
+            "at_risk": sum(map(self.at_risk, self.line)),
+        }
+
+    def delivered(self) -> int:
+        """Jobs that the records say Dask holds and nobody has started."""
+        submitted = (row for row in self.line if row.status == Status.SUBMITTED)
+        return sum(row.delivered_epoch is not None for row in submitted)
+
+
+class Board:
+    """Reads the records, joined with Dask's picture."""
+
+    def __init__(self, database: Database, snapshot: Callable[[], Snapshot | None]) -> None:
+        """``snapshot`` gives Dask's newest picture, None when there is none: unknown, never empty."""
+        self._database = database
+        self._snapshot = snapshot
+        self._lock = threading.Lock()
+        self._picture: Picture | None = None
+
+    def picture(self, max_age_s: float = CACHED_S) -> Picture:
+        """The picture, at most that old."""
+        with self._lock:
+            if self._is_stale(max_age_s):
+                with self._database.read() as tx:
+                    self._picture = self._look(tx)
+            assert self._picture is not None
+            return self._picture
+
+    def _is_stale(self, max_age_s: float) -> bool:
+        """A picture of another scheduler's time is stale whatever its age."""
+        picture = self._picture
+        return (
+            picture is None
+            or now() - picture.at > max_age_s
+            or picture.scheduler_id != _scheduler_id(self._snapshot())
+        )
+
+    def views(self, tx: Connection, sources: Sequence[JobSource]) -> list[JobView]:
+        """Rows of these jobs, at most ``rows.IDS_MAX``."""
+        snapshot = self._snapshot()
+        finishes = self.picture().forecast.finishes
+        predecessors = rows.predecessors(tx, [source.job_id for source in sources])
+        return [
+            view_of(
+                source,
+                predecessors.get(source.job_id, ()),
+                dask_state=snapshot.jobs.get(source.job_id) if snapshot else None,
+                predicted_finish=finishes.get(source.job_id),
+            )
+            for source in sources
+        ]
+
+    def load(self, job_ids: Sequence[str]) -> list[JobView]:
+        """The rows of these jobs as they are now; unknown ids have none."""
+        with self._database.read() as tx:
+            return self.views(tx, rows.load(tx, job_ids))
+
+    def all_views(self, tx: Connection) -> Iterator[JobView]:
+        """Every row, newest acceptance first."""
+        for sources in rows.pages(tx):
+            yield from self.views(tx, sources)
+
+    def _look(self, tx: Connection) -> Picture:
+        at, snapshot = now(), self._snapshot()
+        line, blocked, paused = figures.line(tx), figures.open_predecessors(tx), queues.paused(tx)
+        durations = figures.newest_durations(tx)
+        times = service_times((workflow, seconds) for workflow, _queue, seconds in durations)
+        taken, astray = figures.slots_taken(tx)
+        slots = 0 if snapshot is None else snapshot.slots
+        going = (row for row in line if row.status == Status.RUNNING or _goes(row, paused))
+        return Picture(
+            at=at,
+            line=line,
+            states={row.job_id: _state(row, blocked, snapshot) for row in line},
+            # A thread whose job was taken from it still has its slot.
+            forecast=forecast(
+                [_ahead(row, blocked) for row in going], slots=slots - astray, times=times, now=at
+            ),
+            times=times,
+            queue_times=service_times((queue, seconds) for _workflow, queue, seconds in durations),
+            outcomes=figures.outcomes(tx),
+            paused=paused,
+            slots_total=slots,
+            slots_taken=taken,
+            scheduler_id=_scheduler_id(snapshot),
+        )
+
+
+def _scheduler_id(snapshot: Snapshot | None) -> str | None:
+    return None if snapshot is None else snapshot.scheduler_id
+
+
+def _goes(row: LineRow, paused: Mapping[str, str]) -> bool:
+    """Whether a submitted job will start by itself."""
+    return not row.held and (row.delivered_epoch is not None or row.queue not in paused)
+
+
+def _ahead(row: LineRow, blocked: Mapping[str, Sequence[str]]) -> Ahead:
+    started_at = row.started_at if row.status == Status.RUNNING else None
+    return Ahead(row.job_id, row.workflow, started_at, blocked.get(row.job_id, ()))
+
+
+def _state(row: LineRow, blocked: Mapping[str, Sequence[str]], snapshot: Snapshot | None) -> State:
+    return state_of(
+        status=row.status,
+        outcome=None,
+        held=row.held,
+        delivered=row.delivered_epoch is not None,
+        blocked=row.job_id in blocked,
+        dask_state=snapshot.jobs.get(row.job_id) if snapshot else None,
+    )

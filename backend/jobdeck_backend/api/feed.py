@@ -1,0 +1,284 @@
+"""The feed over all jobs: one maker of frames for every deck.
+
+A job's newest row is sent when something was written about it, and when what Dask or the forecast says of it
+changed, which leaves nothing in the log. Rows are read and handed out under one lock, so that no subscriber ever
+sees an older row after a newer one.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from jobdeck_backend.api import shapes
+from jobdeck_backend.api.board import Picture
+from jobdeck_backend.api.overview import Overview
+from jobdeck_backend.api.streams import control
+from jobdeck_backend.clock import now
+from jobdeck_backend.errors import InvalidInput
+from jobdeck_backend.jobs.records import StoredEvent
+from jobdeck_backend.jobs.states import State
+from jobdeck_backend.loops import Loop
+from jobdeck_backend.store import audit, events
+
+INTERVAL_S = 0.25
+"""How often Dask's picture is compared with the last one."""
+OVERVIEW_S = 1.0
+COALESCE_S = 0.05
+HEARTBEAT_S = 5.0
+"""How often rows of running jobs are sent for the age of their heartbeat alone."""
+ROWS_A_FRAME = 500
+FRAMES_WAITING_MAX = 2_000
+FORECAST_ROWS_MAX = 200
+FORECAST_MOVED_S = 5.0
+FORECAST_MOVED_SHARE = 0.1
+ACTS_MAX = 200
+
+_NO_ROW_CHANGES = frozenset({"llm.chunk", "job.heartbeat"})
+
+
+class Subscription:
+    """One deck's frames. A deck too slow for its bound is let go: it comes again with its cursor."""
+
+    def __init__(self, *, wants_events: bool) -> None:
+        self.wants_events = wants_events
+        self.over = False
+        self._frames: deque[bytes] = deque()
+        self._arrived = asyncio.Event()
+
+    def push(self, frame: bytes) -> bool:
+        """Hand over a frame; False when the reader has too many already."""
+        if len(self._frames) >= FRAMES_WAITING_MAX:
+            self.end()
+            return False
+        self._frames.append(frame)
+        self._arrived.set()
+        return True
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self.over = True
+        self._arrived.set()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """What arrived, joined, until the end."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            if self._frames:
+                frames = b"".join(self._frames)
+                self._frames.clear()
+                yield frames
+            if self.over:
+                return
+
+
+class Feed(Loop):
+    """One pass: the overview when it is due, the rows that changed, the acts that came."""
+
+    def __init__(self, overview: Overview) -> None:
+        super().__init__(INTERVAL_S)
+        self._overview = overview
+        self._board = overview.board
+        self._database = overview.database
+        self._subscriptions: set[Subscription] = set()
+        self._lock = asyncio.Lock()
+        self._watching = False
+        self._ended = False
+        self._changed: set[str] = set()
+        self._position = 0
+        self._last_act = 0
+        self._states: Mapping[str, State] = {}
+        self._sent_forecast: dict[str, tuple[float | None, bool]] = {}
+        self._dask_states: Mapping[str, str] = {}
+        self._overview_due = 0.0
+        self._heartbeats_due = 0.0
+        self.dropped = 0
+        """Subscribers that were too slow, since the start."""
+
+    def overview(self) -> dict[str, Any]:
+        """The snapshot of the whole; from a thread."""
+        return self._overview.describe(len(self._subscriptions), self.dropped)
+
+    # What others tell.
+
+    def hear(self, new: Sequence[StoredEvent]) -> None:
+        """New events of any job, from the tailer."""
+        if not self._watching:
+            return
+        self._changed.update(event.job_id for event in new if event.type not in _NO_ROW_CHANGES)
+        self._position = new[-1].position
+        listeners = [one for one in self._subscriptions if one.wants_events]
+        if listeners:
+            told = (shapes.event(event) for event in new if event.type != "llm.chunk")
+            frames = b"".join(b"event: event\ndata: " + data + b"\n\n" for data in told)
+            self._push(listeners, frames)
+        if self._changed:
+            self.wake()
+
+    def cluster_changed(self) -> None:
+        """The scheduler's state is another one: every deck is told at once."""
+        self._overview_due = 0.0
+        self.wake()
+
+    def publish_drill(self, drill: Mapping[str, Any]) -> None:
+        """A drill, whole, after a change."""
+        self._push(self._subscriptions, control("drill", drill))
+
+    def end_all(self) -> None:
+        """The server stops."""
+        self._ended = True
+        for subscription in list(self._subscriptions):
+            _say_farewell(subscription)
+
+    # Subscribers.
+
+    async def frames(self, *, after: int | None, wants_events: bool) -> AsyncIterator[bytes]:
+        """All frames for one deck: the overview, with ``after`` what it missed, then what happens."""
+        subscription = Subscription(wants_events=wants_events)
+        try:
+            await self._join(subscription, after)
+            async for chunk in subscription.chunks():
+                yield chunk
+        finally:
+            self._subscriptions.discard(subscription)
+
+    async def check_cursor(self, cursor: str) -> int:
+        """The position a cursor stands for. Raises ``InvalidInput`` for one that this log never gave."""
+        if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18:
+            position = int(cursor)
+            if position <= await asyncio.to_thread(self._last_position):
+                return position
+        raise InvalidInput("this cursor is not one of this server; open the feed without it")
+
+    async def _join(self, subscription: Subscription, after: int | None) -> None:
+        async with self._lock:
+            if not self._watching:
+                await self._begin()
+            subscription.push(control("overview", await asyncio.to_thread(self.overview)))
+            self._subscriptions.add(subscription)
+            if after is not None:
+                position, job_ids = await asyncio.to_thread(self._missed, after)
+                await self._send_rows([subscription], job_ids, position)
+            if self._ended:
+                _say_farewell(subscription)
+
+    async def _begin(self) -> None:
+        """The first deck: what happened while nobody watched is not news."""
+        self._watching = True
+        self._position, self._last_act = await asyncio.to_thread(self._ends)
+        self._compare(await asyncio.to_thread(self._board.picture))
+        self._changed.clear()
+
+    def _ends(self) -> tuple[int, int]:
+        with self._database.read() as tx:
+            return events.last_position(tx), audit.last_id(tx)
+
+    def _last_position(self) -> int:
+        with self._database.read() as tx:
+            return events.last_position(tx)
+
+    def _missed(self, after: int) -> tuple[int, list[str]]:
+        """The log's end, and the jobs it tells of since ``after``, with all unfinished ones: what Dask and the
+        forecast said of those meanwhile is in no log."""
+        with self._database.read() as tx:
+            told = events.jobs_after(tx, after)
+            return events.last_position(tx), [*{*told, *self._board.picture(max_age_s=0.0).states}]
+
+    # The pass.
+
+    async def run_once(self) -> None:
+        """Send what is due."""
+        async with self._lock:
+            self._watching = bool(self._subscriptions)
+            if not self._watching:
+                return
+            due = now() >= self._overview_due
+            picture = await asyncio.to_thread(self._board.picture)
+            self._compare(picture)
+            if due:
+                self._overview_due = now() + OVERVIEW_S
+                self._push(self._subscriptions, control("overview", await asyncio.to_thread(self.overview)))
+            changed, self._changed = list(self._changed), set()
+            await self._send_rows(self._subscriptions, changed, self._position)
+            await self._send_acts()
+        # Events of the same moment share a frame.
+        await asyncio.sleep(COALESCE_S)
+
+    def _compare(self, picture: Picture) -> None:
+        """Note the jobs of which something outside the log changed."""
+        dask = self._overview.cluster.snapshot
+        dask_states = {} if dask is None else dask.jobs
+        if dask_states is not self._dask_states:
+            known = self._dask_states
+            self._changed.update(
+                job_id for job_id in picture.states if known.get(job_id) != dask_states.get(job_id)
+            )
+            self._dask_states = dask_states
+        if picture.states is not self._states:
+            # One that came or went has told so in the log.
+            self._changed.update(
+                job_id for job_id, state in picture.states.items() if self._states.get(job_id, state) != state
+            )
+            self._states = picture.states
+            self._compare_forecast(picture)
+        if now() >= self._heartbeats_due:
+            self._heartbeats_due = now() + HEARTBEAT_S
+            self._changed.update(job_id for job_id, state in picture.states.items() if state is State.RUNNING)
+
+    def _compare_forecast(self, picture: Picture) -> None:
+        """Note predictions that moved much, a bounded number at a time; the others wait for the next pass."""
+        before, room = self._sent_forecast, FORECAST_ROWS_MAX
+        self._sent_forecast = {}
+        for row in picture.line:
+            said = picture.forecast.finishes.get(row.job_id), picture.at_risk(row)
+            known = before.get(row.job_id, said)
+            if room and _moved(known, said, picture.at):
+                self._changed.add(row.job_id)
+                room -= 1
+                known = said
+            self._sent_forecast[row.job_id] = known
+
+    async def _send_rows(
+        self, subscriptions: Iterable[Subscription], job_ids: Sequence[str], position: int
+    ) -> None:
+        for start in range(0, len(job_ids), ROWS_A_FRAME):
+            part = job_ids[start : start + ROWS_A_FRAME]
+            last = start + ROWS_A_FRAME >= len(job_ids)
+            # Only the last frame's cursor says that everything up to it was sent.
+            frame = await asyncio.to_thread(self._rows_frame, part, position if last else None)
+            self._push(subscriptions, frame)
+
+    def _rows_frame(self, job_ids: Sequence[str], position: int | None) -> bytes:
+        views, at = self._board.load(job_ids), now()
+        cursor = b"" if position is None else f"id: {position}\n".encode()
+        return cursor + control("jobs", {"jobs": [shapes.job_row(view, at) for view in views]})
+
+    async def _send_acts(self) -> None:
+        for row in await asyncio.to_thread(self._new_acts):
+            self._last_act = row["id"]
+            self._push(self._subscriptions, control("act", shapes.audit_row(row)))
+
+    def _new_acts(self) -> list[dict[str, Any]]:
+        with self._database.read() as tx:
+            return audit.read_after(tx, self._last_act, ACTS_MAX)
+
+    def _push(self, subscriptions: Iterable[Subscription], frame: bytes) -> None:
+        for subscription in list(subscriptions):
+            if not subscription.over and not subscription.push(frame):
+                self.dropped += 1
+                self._subscriptions.discard(subscription)
+
+
+def _say_farewell(subscription: Subscription) -> None:
+    subscription.push(control("job.shutdown", {"message": "server is shutting down; reconnect to go on"}))
+    subscription.end()
+
+
+def _moved(known: tuple[float | None, bool], said: tuple[float | None, bool], at: float) -> bool:
+    if known[1] is not said[1] or (known[0] is None) != (said[0] is None):
+        return True
+    if known[0] is None or said[0] is None:
+        return False
+    bound = max(FORECAST_MOVED_S, FORECAST_MOVED_SHARE * (said[0] - at))
+    return abs(known[0] - said[0]) > bound

@@ -1,0 +1,98 @@
+"""The operations API's whole picture: overview, queues, workflows, audit."""
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from jobdeck_backend.api import schemas, shapes
+from jobdeck_backend.api.operations_jobs import OPERATOR
+from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import operators
+from jobdeck_backend.store import audit, figures
+from jobdeck_backend.workflows import registry
+
+router = APIRouter(prefix="/v1/ops", tags=["operations API"])
+Serving = Annotated[Services, Depends(services)]
+QueueName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+
+DONE_WINDOW_S = 60.0
+BAD_NAME: dict[int | str, dict[str, Any]] = {422: {"description": "no name of a queue"}}
+
+
+@router.get("/overview", response_model=schemas.Overview)
+def overview(serving: Serving) -> Response:
+    """One snapshot of the whole."""
+    return shapes.answer(serving.feed.overview())
+
+
+@router.get("/queues", response_model=schemas.Queues)
+def queues(serving: Serving) -> Response:
+    """Every queue that has or had jobs, or is paused."""
+    picture = serving.board.picture()
+    with serving.database.read() as tx:
+        names = sorted({*figures.queue_sizes(tx), *picture.paused})
+        ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
+    views = [shapes.queue(name, picture, ended.get(name, 0), DONE_WINDOW_S) for name in names]
+    return shapes.answer({"queues": views})
+
+
+@router.post("/queues/{name}/pause", response_model=schemas.QueueView, responses=BAD_NAME)
+async def pause(name: QueueName, act: schemas.Act, serving: Serving) -> Response:
+    """Hand no more of this queue's jobs to Dask; it goes on accepting them."""
+    return await _set_paused(serving, name, act, paused=True)
+
+
+@router.post("/queues/{name}/resume", response_model=schemas.QueueView, responses=BAD_NAME)
+async def resume(name: QueueName, act: schemas.Act, serving: Serving) -> Response:
+    """Hand out this queue's jobs again."""
+    return await _set_paused(serving, name, act, paused=False)
+
+
+async def _set_paused(serving: Services, name: str, act: schemas.Act, *, paused: bool) -> Response:
+    await asyncio.wrap_future(
+        serving.writer.submit(
+            operators.set_paused, name, paused=paused, actor=OPERATOR, reason=act.reason, now=now()
+        )
+    )
+    serving.dispatcher.wake()
+    serving.feed.wake()
+    return await asyncio.to_thread(_one_queue, serving, name)
+
+
+def _one_queue(serving: Services, name: str) -> Response:
+    picture = serving.board.picture(max_age_s=0.0)
+    with serving.database.read() as tx:
+        ended = figures.finished_since(tx, now() - DONE_WINDOW_S).get(name, 0)
+    return shapes.answer(shapes.queue(name, picture, ended, DONE_WINDOW_S))
+
+
+@router.get("/workflows", response_model=schemas.Workflows)
+def workflows() -> Response:
+    """Every workflow that jobs can name, also those that are not public."""
+    views = [
+        {
+            "name": one.name,
+            "description": one.description,
+            "public": one.public,
+            "stages": one.stages,
+            "input_schema": one.input_schema,
+            "output_schema": one.output_schema,
+        }
+        for one in registry.WORKFLOWS
+    ]
+    return shapes.answer({"workflows": views})
+
+
+@router.get("/audit", response_model=schemas.Audit)
+def read_audit(
+    serving: Serving,
+    after: Annotated[int, Query(ge=0, description="id of the last row seen")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Every act, oldest first, refused ones too."""
+    with serving.database.read() as tx:
+        found = audit.read_after(tx, after, limit)
+    next_after = found[-1]["id"] if len(found) == limit else None
+    return shapes.answer({"acts": [shapes.audit_row(row) for row in found], "next": next_after})

@@ -1,0 +1,29 @@
+"""The operations API's event stream."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query
+from sse_starlette import EventSourceResponse
+
+from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.streams import respond
+
+router = APIRouter(prefix="/v1/ops", tags=["operations API"])
+
+FEED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+    422: {"description": "the cursor is not one of this server"},
+}
+
+
+@router.get("/events/stream", response_class=EventSourceResponse, responses=FEED)
+async def stream(
+    serving: Annotated[Services, Depends(services)],
+    events: Annotated[bool, Query(description="send every stored event but token chunks, too")] = False,  # noqa: FBT002
+    after: Annotated[str | None, Query(description="id of the last `jobs` frame seen")] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> EventSourceResponse:
+    """Overview, changed rows, acts and drills of all jobs; resumes behind ``Last-Event-ID`` or ``after``."""
+    cursor = last_event_id or after
+    position = await serving.feed.check_cursor(cursor) if cursor else None
+    return respond(serving.feed.frames(after=position, wants_events=events))

@@ -1,0 +1,223 @@
+"""The operations API's jobs: list, detail, why, and the acts of an operator."""
+
+import asyncio
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Response
+from sqlalchemy import Connection
+
+from jobdeck_backend.api import schemas, shapes
+from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.times import parse
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import operators
+from jobdeck_backend.errors import InvalidInput, JobNotFound, Refused
+from jobdeck_backend.jobs import orders
+from jobdeck_backend.jobs.filters import compile_filter
+from jobdeck_backend.jobs.orders import Order, Place
+from jobdeck_backend.jobs.records import Admission, Status
+from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.jobs.why import Surroundings, Why, explain
+from jobdeck_backend.store import jobs, rows
+
+router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
+Serving = Annotated[Services, Depends(services)]
+
+INPUT_SHOWN_CHARS = 20_000
+OPERATOR = "operator"
+
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
+ACT: dict[int | str, dict[str, Any]] = {
+    **NOT_FOUND,
+    409: {"description": "not_eligible, deadline_passed or changed; `current` is the row as it is now"},
+    422: {"description": "a field cannot be used"},
+    503: {"description": "the database cannot be written"},
+}
+
+
+# The list.
+
+
+@router.get(
+    "/jobs",
+    response_model=schemas.JobPage,
+    responses={422: {"description": "filter, sort or cursor cannot be used; the message names what can"}},
+)
+def list_jobs(
+    serving: Serving,
+    filter: Annotated[str, Query(max_length=2000, description="the deck's filter language")] = "",  # noqa: A002
+    sort: Annotated[str, Query(description="a field, descending with - before it")] = orders.DEFAULT,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: Annotated[str | None, Query(max_length=4000, description="`next` of the page before")] = None,
+) -> Response:
+    """A page of rows, newest first unless sorted otherwise."""
+    order, matches = Order(sort), compile_filter(filter)
+    place = None if cursor is None else _decode(cursor, sort)
+    with serving.database.read() as tx:
+        total = rows.total(tx)
+        if filter or sort != orders.DEFAULT:
+            matching, found = _search(serving, tx, order, matches, place)
+        else:
+            matching, found = total, _newest(serving, tx, place, limit + 1)
+    shown = found[:limit]
+    more = len(found) > limit
+    at = now()
+    return shapes.answer(
+        {
+            "jobs": [shapes.job_row(view, at) for view in shown],
+            "total": total,
+            "matching": matching,
+            "next": _encode(sort, order.place(shown[-1])) if more else None,
+        }
+    )
+
+
+def _newest(serving: Services, tx: Connection, place: Place | None, count: int) -> list[JobView]:
+    sources = rows.page(tx, place, count)
+    return serving.board.views(tx, sources)
+
+
+def _search(
+    serving: Services, tx: Connection, order: Order, matches: Any, place: Place | None
+) -> tuple[int, list[JobView]]:
+    """How many rows match, and those behind the place. State, forecast and words are not SQL's: all are read."""
+    at = now()
+    matching = [view for view in serving.board.all_views(tx) if matches(view, at)]
+    ordered = order.sort(matching)
+    if place is None:
+        return len(matching), ordered
+    try:
+        return len(matching), [view for view in ordered if order.is_behind(view, place)]
+    except TypeError:
+        raise _bad_cursor() from None
+
+
+def _encode(sort: str, place: Place) -> str:
+    return urlsafe_b64encode(orjson.dumps([sort, *place])).decode()
+
+
+def _decode(cursor: str, sort: str) -> Place:
+    try:
+        cursor_sort, value, job_id = orjson.loads(urlsafe_b64decode(cursor))
+    except ValueError:
+        raise _bad_cursor() from None
+    well_formed = isinstance(job_id, str) and isinstance(value, str | int | float | None)
+    if cursor_sort != sort or not well_formed or (sort == orders.DEFAULT and not isinstance(value, float)):
+        raise _bad_cursor()
+    return value, job_id
+
+
+def _bad_cursor() -> InvalidInput:
+    return InvalidInput("cursor: not one of this list; read it again from its first page")
+
+
+# One job.
+
+
+@router.get("/jobs/{job_id}", response_model=schemas.JobDetail, responses=NOT_FOUND)
+def job_detail(job_id: str, serving: Serving) -> Response:
+    """The row, the request (bounded), transitions, attempts, stages with evidence, and why it is where it is."""
+    with serving.database.read() as tx:
+        view, reason = _explained(serving, tx, job_id)
+        admission = jobs.load_admission(tx, job_id)
+        assert admission is not None
+        detail = {
+            "job": shapes.job_row(view, now()),
+            "request": _request(admission),
+            "transitions": [shapes.transition(row) for row in jobs.load_transitions(tx, job_id)],
+            "attempts": [shapes.attempt(one) for one in jobs.load_attempts(tx, job_id)],
+            "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
+            "effects": [],
+            "artifacts": [],
+            "why": shapes.why(reason),
+        }
+    return shapes.answer(detail)
+
+
+@router.get("/jobs/{job_id}/why", response_model=schemas.Why, responses=NOT_FOUND)
+def why(job_id: str, serving: Serving) -> Response:
+    """Why a job is where it is."""
+    with serving.database.read() as tx:
+        return shapes.answer(shapes.why(_explained(serving, tx, job_id)[1]))
+
+
+def _request(admission: Admission) -> dict[str, Any]:
+    return {
+        "agent_type": admission.agent_type,
+        "input": admission.input[:INPUT_SHOWN_CHARS],
+        "input_chars": len(admission.input),
+        "data_sources": orjson.loads(admission.data_sources) if admission.data_sources else None,
+        "expiry_seconds": admission.expiry_seconds,
+        "after_policy": admission.after_policy,
+    }
+
+
+def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView, Why]:
+    views = serving.board.views(tx, rows.load(tx, [job_id]))
+    if not views:
+        raise JobNotFound(job_id)
+    view, picture, snapshot = views[0], serving.board.picture(), serving.cluster.snapshot
+    unstarted = [row.job_id for row in picture.line if row.status == Status.SUBMITTED and not row.held]
+    around = Surroundings(
+        cluster_state=serving.cluster.state,
+        slots_total=picture.slots_total,
+        slots_taken=picture.slots_taken,
+        dask_state=snapshot.jobs.get(job_id) if snapshot else None,
+        paused_by=picture.paused.get(view.source.queue),
+        ahead=unstarted.index(job_id) if job_id in unstarted else None,
+        running=[row.job_id for row in picture.line if row.status == Status.RUNNING],
+        attempt=next((one for one in jobs.load_attempts(tx, job_id) if one.ended_at is None), None),
+    )
+    return view, explain(view, around, now())
+
+
+# The acts.
+
+
+@router.post("/jobs/{job_id}/cancel", response_model=schemas.JobRow, responses=ACT)
+async def cancel(job_id: str, act: schemas.Act, serving: Serving) -> Response:
+    """Cancel an unfinished job."""
+    return await _act(serving, "cancel", job_id, operators.cancel, act)
+
+
+@router.post("/jobs/{job_id}/expire", response_model=schemas.JobRow, responses=ACT)
+async def expire(job_id: str, act: schemas.Act, serving: Serving) -> Response:
+    """End an unfinished job's usefulness now."""
+    return await _act(serving, "expire", job_id, operators.expire, act)
+
+
+@router.post("/jobs/{job_id}/resume", response_model=schemas.JobRow, responses=ACT)
+async def resume(job_id: str, act: schemas.Act, serving: Serving) -> Response:
+    """Run a held, failed, cancelled or expired job again on its thread, while it has time left."""
+    return await _act(serving, "resume", job_id, operators.resume, act)
+
+
+@router.post("/jobs/{job_id}/grant", response_model=schemas.JobRow, responses=ACT)
+async def grant(job_id: str, grant: schemas.Grant, serving: Serving) -> Response:
+    """Grant a later deadline."""
+    if (grant.deadline is None) == (grant.extend_seconds is None):
+        raise InvalidInput("give deadline or extend_seconds, one of both")
+    if grant.deadline is not None:
+        absolute = parse(grant.deadline, "deadline")
+        perform = operators.grant_until(lambda _admission, _now: absolute)
+    else:
+        extend_s = grant.extend_seconds or 0.0
+        perform = operators.grant_until(lambda admission, at: max(admission.deadline or at, at) + extend_s)
+    return await _act(serving, "grant", job_id, perform, grant)
+
+
+async def _act(
+    serving: Services, name: str, job_id: str, perform: operators.Perform, act: schemas.Act
+) -> Response:
+    by = operators.By(OPERATOR, now(), act.reason, act.version)
+    result = await asyncio.wrap_future(serving.writer.submit(operators.act, name, job_id, perform, by))
+    serving.feed.wake()
+    views = await asyncio.to_thread(serving.board.load, [job_id])
+    row = shapes.job_row(views[0], now()) if views else None
+    if isinstance(result, Refused):
+        if row is not None:
+            result.details["current"] = row
+        raise result
+    return shapes.answer(row)

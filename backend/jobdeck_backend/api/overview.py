@@ -1,0 +1,59 @@
+"""The snapshot of the whole: the header of the deck, once a second in the feed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jobdeck_backend.api import shapes
+from jobdeck_backend.api.board import Board
+from jobdeck_backend.api.times import zulu_iso
+from jobdeck_backend.clock import now
+from jobdeck_backend.recovery.reaper import ROLE
+from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store import events, leases
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.tailer import Tailer
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Describes the whole as it is now."""
+
+    settings: Settings
+    database: Database
+    board: Board
+    cluster: EmbeddedCluster
+    tailer: Tailer
+
+    def describe(self, feeds: int, feeds_dropped: int) -> dict[str, Any]:
+        """``schemas.Overview``. Reads the database: call it from a thread."""
+        picture = self.board.picture(max_age_s=0.5)
+        with self.database.read() as tx:
+            lease = leases.load(tx, ROLE)
+            last_position = events.last_position(tx)
+        at = now()
+        expires_in = None if lease is None else round(lease.expires_at - at, 3)
+        return {
+            "at": zulu_iso(at),
+            "scheduler": shapes.scheduler(self.cluster, at),
+            "workers": sum(map(self.cluster.is_alive, list(self.cluster.workers))),
+            "slots": {"total": picture.slots_total, "taken": picture.slots_taken},
+            "counts": picture.counts(),
+            "delivered": picture.delivered(),
+            "service_times": {name: shapes.service_time(time) for name, time in picture.times.items()},
+            "recovery": {
+                "owner": lease and lease.owner,
+                "epoch": lease and lease.epoch,
+                "expires_in": expires_in,
+            },
+            "streams": {
+                "subscribers": self.tailer.subscribers + feeds,
+                "mode": "live",
+                "lag": max(0, last_position - self.tailer.position),
+                "dropped": self.tailer.dropped + feeds_dropped,
+            },
+            "drain_seconds": picture.forecast.drain_seconds,
+            "paused": sorted(picture.paused),
+            "drills_allowed": self.settings.allow_drills,
+            "read_only": False,
+        }

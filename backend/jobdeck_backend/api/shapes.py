@@ -1,0 +1,163 @@
+"""Records as the operations API writes them: the shapes of ``schemas``, made as plain dictionaries."""
+
+from typing import Any
+
+import orjson
+from fastapi import Response
+
+from jobdeck_backend.api.board import Picture
+from jobdeck_backend.api.times import zulu_iso
+from jobdeck_backend.jobs.forecast import ServiceTime
+from jobdeck_backend.jobs.records import Attempt, StageRun, StoredEvent
+from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.jobs.why import Why
+from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+
+
+def answer(content: object, status_code: int = 200) -> Response:
+    """A JSON response, encoded once."""
+    return Response(orjson.dumps(content), status_code, media_type="application/json")
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
+
+
+def _age(at: float | None, now: float) -> float | None:
+    return None if at is None else max(0.0, round(now - at, 3))
+
+
+def job_row(view: JobView, now: float) -> dict[str, Any]:
+    """``JobRow``."""
+    source = view.source
+    return {
+        "job_id": source.job_id,
+        "queue": source.queue,
+        "workflow": source.workflow,
+        "owner": source.owner,
+        "state": view.state,
+        "status": source.status,
+        "outcome": source.outcome,
+        "reason": view.reason,
+        "deadline": zulu_iso(source.deadline),
+        "left": _rounded(view.left(now)),
+        "predicted_finish": zulu_iso(view.predicted_finish),
+        "slack": _rounded(view.slack),
+        "priority": source.priority,
+        "attempt": source.attempt,
+        "epoch": source.epoch,
+        "worker": source.worker,
+        "stage": source.stage,
+        "stages_done": source.stages_done,
+        "stages_total": source.stages_total,
+        "heartbeat_age": _age(source.heartbeat_at, now) if source.slot_taken else None,
+        "progress_age": None if view.finished else _age(source.progress_at, now),
+        "version": source.version,
+        "accepted_at": zulu_iso(source.accepted_at),
+        "started_at": zulu_iso(source.started_at),
+        "finished_at": zulu_iso(source.finished_at),
+        "cancel_requested_at": zulu_iso(source.cancel_requested_at),
+        "cancel_acknowledged_at": zulu_iso(source.cancel_acknowledged_at),
+        "slot_taken": source.slot_taken,
+        "after": [one.job_id for one in view.predecessors],
+        "thread_id": source.thread_id,
+        "note": source.note,
+        "error": source.error,
+    }
+
+
+def why(reason: Why) -> dict[str, Any]:
+    """``Why``."""
+    return {"code": reason.code, "text": reason.text, "data": reason.data}
+
+
+def transition(row: dict[str, Any]) -> dict[str, Any]:
+    """``Transition``."""
+    names = ("from_status", "to_status", "fence", "name", "actor", "reason")
+    return {"at": zulu_iso(row["at"]), **{name: row[name] for name in names}}
+
+
+def attempt(one: Attempt) -> dict[str, Any]:
+    """``Attempt``."""
+    return {
+        "attempt": one.attempt,
+        "fence": one.fence,
+        "worker": one.worker,
+        "pid": one.pid,
+        "epoch": one.epoch,
+        "started_at": zulu_iso(one.started_at),
+        "heartbeat_at": zulu_iso(one.heartbeat_at),
+        "ended_at": zulu_iso(one.ended_at),
+        "end_reason": one.end_reason,
+    }
+
+
+def stage(run: StageRun) -> dict[str, Any]:
+    """``Stage``."""
+    return {
+        "node": run.node,
+        "step": run.step,
+        "attempt": run.attempt,
+        "pid": run.pid,
+        "started_at": zulu_iso(run.started_at),
+        "completed_at": zulu_iso(run.completed_at),
+        "checkpoint_id": run.checkpoint_id,
+        "output_hash": run.output_hash,
+    }
+
+
+def audit_row(row: dict[str, Any]) -> dict[str, Any]:
+    """``AuditRow``."""
+    return {**row, "at": zulu_iso(row["at"])}
+
+
+def event(one: StoredEvent) -> bytes:
+    """A stored event of the feed, around its payload as it was stored."""
+    payload = one.payload.encode()
+    named = orjson.loads(payload).get("name")
+    head = {"job_id": one.job_id, "seq": one.seq, "type": one.type, "at": zulu_iso(one.at), "name": named}
+    return orjson.dumps({**head, "payload": orjson.Fragment(payload)})
+
+
+def scheduler(cluster: EmbeddedCluster, now: float) -> dict[str, Any]:
+    """``SchedulerView``."""
+    snapshot = cluster.snapshot
+    return {
+        "state": cluster.state,
+        "address": cluster.address,
+        "epoch": cluster.epoch,
+        "id": None if snapshot is None else snapshot.scheduler_id,
+        "seen_age": None if snapshot is None else _age(snapshot.read_at, now),
+        "dashboard_url": cluster.dashboard_url,
+    }
+
+
+def service_time(time: ServiceTime) -> dict[str, float]:
+    """p50, p95 and mean in seconds, over n executions."""
+    return {
+        "p50": round(time.p50, 3),
+        "p95": round(time.p95, 3),
+        "mean": round(time.mean, 3),
+        "n": time.count,
+    }
+
+
+def queue(name: str, picture: Picture, ended: int, window_s: float) -> dict[str, Any]:
+    """``QueueView``; ``ended`` jobs of it ended within the last ``window_s`` seconds."""
+    line = [row for row in picture.line if row.queue == name]
+    depth: dict[str, int] = {}
+    for row in line:
+        state = picture.states[row.job_id].value
+        depth[state] = depth.get(state, 0) + 1
+    time = picture.queue_times.get(name)
+    return {
+        "name": name,
+        "paused": name in picture.paused,
+        "paused_by": picture.paused.get(name),
+        "depth": depth,
+        "oldest_age": max((_age(row.accepted_at, picture.at) or 0.0 for row in line), default=None),
+        "p50": None if time is None else round(time.p50, 3),
+        "p95": None if time is None else round(time.p95, 3),
+        "done_per_minute": round(ended * 60 / window_s, 2),
+        "at_risk": sum(map(picture.at_risk, line)),
+    }

@@ -1,0 +1,149 @@
+"""Why a job is where it is, in words for a person and in data for a program."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.jobs.states import State
+from jobdeck_backend.jobs.view import JobView
+
+LISTED_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A code of the operations API, a sentence or two, and the facts behind them."""
+
+    code: str
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is around a job: the cluster, the slots, its queue and the line."""
+
+    cluster_state: str
+    slots_total: int
+    """0 when there is no picture of Dask."""
+    slots_taken: int
+    dask_state: str | None
+    paused_by: str | None
+    ahead: int | None
+    """Jobs before it in dispatch order that have not started; None when it is not in the line."""
+    running: Sequence[str]
+    """Jobs that run now."""
+    attempt: Attempt | None
+    """Its execution that has not ended."""
+
+
+def explain(view: JobView, around: Surroundings, now: float) -> Why:
+    """The reason. ``now`` in Unix seconds."""
+    cancel_pending = (
+        view.source.cancel_requested_at is not None and view.source.cancel_acknowledged_at is None
+    )
+    if cancel_pending and around.attempt is not None:
+        return _cancelling(view, around.attempt, now)
+    if view.finished:
+        return _finished(view)
+    match view.state:
+        case State.HELD:
+            text = f"Held: {view.source.held_reason}. Nothing happens to it until a person resumes it."
+            return Why("held", text, {"held_reason": view.source.held_reason})
+        case State.RUNNING:
+            return _running(view, around.attempt, now)
+    open_ids = [one.job_id for one in view.predecessors if not one.finished]
+    if open_ids:
+        return _dependency(open_ids)
+    delivered = view.state is not State.BACKLOG
+    if around.paused_by is not None and not delivered:
+        text = (
+            f"Its queue {view.source.queue} was paused by {around.paused_by}. Resuming the queue lets it go."
+        )
+        return Why("paused", text, {"queue": view.source.queue, "paused_by": around.paused_by})
+    if around.cluster_state not in {"up", "suspect"}:
+        return _without_scheduler(around.cluster_state, delivered=delivered)
+    if around.slots_total == 0:
+        text = "There is no worker to run it on. One is started by itself; nothing is lost meanwhile."
+        return Why("no_worker", text, {"slots_total": 0})
+    return _in_line(view, around)
+
+
+def _finished(view: JobView) -> Why:
+    because = f": {view.reason}" if view.reason else ""
+    data = {"outcome": view.source.outcome, "reason": view.reason}
+    return Why("finished", f"It {_ENDED[view.state]}{because}.", data)
+
+
+_ENDED: Mapping[State, str] = {
+    State.SUCCEEDED: "succeeded",
+    State.FAILED: "failed",
+    State.CANCELLED: "was cancelled",
+    State.EXPIRED: "expired",
+}
+
+
+def _cancelling(view: JobView, attempt: Attempt, now: float) -> Why:
+    waited = max(0.0, now - (view.source.cancel_requested_at or now))
+    text = (
+        f"Cancelled {waited:.0f} s ago, but worker {attempt.worker} has not acknowledged it: "
+        "its slot is still taken. The job itself can write nothing that counts."
+    )
+    return Why("cancelling", text, {"worker": attempt.worker, "pid": attempt.pid, "waited": round(waited, 1)})
+
+
+def _running(view: JobView, attempt: Attempt | None, now: float) -> Why:
+    source = view.source
+    at = f" at stage {source.stage}" if source.stage else ""
+    data: dict[str, Any] = {"worker": source.worker, "attempt": source.attempt, "stage": source.stage}
+    text = f"Running on {source.worker}{at}, attempt {source.attempt}."
+    if attempt is not None:
+        age = max(0.0, now - attempt.heartbeat_at)
+        text += f" Its worker's heartbeat is {age:.0f} s old."
+        data |= {"pid": attempt.pid, "heartbeat_age": round(age, 1)}
+    return Why("running", text, data)
+
+
+def _dependency(open_ids: Sequence[str]) -> Why:
+    shown = ", ".join(open_ids[:LISTED_MAX])
+    more = f" and {len(open_ids) - LISTED_MAX} more" if len(open_ids) > LISTED_MAX else ""
+    jobs = "job" if len(open_ids) == 1 else "jobs"
+    text = f"Waits for {len(open_ids)} unfinished {jobs}: {shown}{more}."
+    return Why("dependency", text, {"waits_for": list(open_ids)})
+
+
+def _without_scheduler(cluster_state: str, *, delivered: bool) -> Why:
+    what = "The scheduler is starting" if cluster_state == "starting" else "The scheduler was lost"
+    where = "it goes back to the backlog and out again" if delivered else "it goes out"
+    text = f"{what}: {where} as soon as the scheduler is up. Nothing is lost."
+    return Why("scheduler_lost", text, {"cluster_state": cluster_state})
+
+
+def _in_line(view: JobView, around: Surroundings) -> Why:
+    data = {
+        "ahead": around.ahead,
+        "slots_total": around.slots_total,
+        "slots_taken": around.slots_taken,
+        "dask_state": around.dask_state,
+        "taken_by": list(around.running[:LISTED_MAX]),
+    }
+    if view.state is State.ASSIGNED:
+        return Why("assigned", "Dask gave it to a worker, which has not written its start yet.", data)
+    before = "Nothing is" if around.ahead == 0 else f"{_jobs(around.ahead)}"
+    slots = f"{around.slots_taken} of {around.slots_total} slots are taken"
+    if view.state is State.BACKLOG:
+        text = f"In the backlog: {slots}, and Dask is handed only so many jobs ahead. {before} before it."
+        return Why("backlog", text, data)
+    if around.dask_state is None:
+        text = (
+            f"Handed to Dask, which does not know it (yet): if that lasts, it is handed over again. {slots}."
+        )
+        return Why("queued", text, data)
+    return Why("queued", f"Ready, held by Dask until a slot is free: {slots}. {before} before it.", data)
+
+
+def _jobs(count: int | None) -> str:
+    if count is None:
+        return "An unknown number of jobs is"
+    return "1 job is" if count == 1 else f"{count} jobs are"

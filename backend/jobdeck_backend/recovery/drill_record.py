@@ -1,0 +1,99 @@
+"""A drill as a record: its timeline, its evidence, its verdict. Pure."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+Fault = Literal["scheduler-loss", "worker-loss"]
+State = Literal["running", "passed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a timeline; ``expected`` in seconds since the injection, None where nothing is promised."""
+
+    name: str
+    text: str
+    expected: float | None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """For one unfinished job: which stages it had completed, and whether any of them ran again."""
+
+    job_id: str
+    stages_before: tuple[str, ...]
+    stages_after: tuple[str, ...]
+    repeated: int
+    state: str
+    attempt: int
+
+
+@dataclass
+class Drill:
+    """A drill as it goes on; times in Unix seconds."""
+
+    id: str
+    fault: Fault
+    target: str | None
+    started_at: float
+    state: State = "running"
+    ended_at: float | None = None
+    timeline: list[dict[str, Any]] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+
+    def add(self, step: Step, at: float) -> None:
+        """Put a step on the timeline, with its verdict."""
+        seen = max(0.0, at - self.started_at)
+        verdict = None
+        if step.failed:
+            verdict = "failed"
+        elif step.expected is not None:
+            verdict = "ok" if seen <= step.expected else "late"
+        self.timeline.append(
+            {
+                "at": _iso(at),
+                "name": step.name,
+                "text": step.text,
+                "expected": step.expected,
+                "seen": None if step.failed else round(seen, 3),
+                "verdict": verdict,
+            }
+        )
+
+    def end(self, state: State, at: float) -> None:
+        """It is over."""
+        self.state, self.ended_at = state, at
+
+    @property
+    def holds(self) -> bool:
+        """Whether no step so far was late or failed."""
+        return all(step["verdict"] in {"ok", None} for step in self.timeline)
+
+    def shown(self) -> dict[str, Any]:
+        """The drill as the operations API shows it."""
+        return {
+            "id": self.id,
+            "fault": self.fault,
+            "target": self.target,
+            "state": self.state,
+            "started_at": _iso(self.started_at),
+            "ended_at": None if self.ended_at is None else _iso(self.ended_at),
+            "timeline": list(self.timeline),
+            "evidence": [
+                {
+                    "job_id": one.job_id,
+                    "stages_before": list(one.stages_before),
+                    "stages_after": list(one.stages_after),
+                    "repeated": one.repeated,
+                    "state": one.state,
+                    "attempt": one.attempt,
+                }
+                for one in self.evidence
+            ],
+        }
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

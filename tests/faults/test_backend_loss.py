@@ -1,0 +1,118 @@
+"""The backend is told to stop, or dies; nothing is left behind and the next start goes on (R3, R30)."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from running_backend import Frame, RunningBackend, wait_until
+
+STAGES = [{"name": f"s{number}", "seconds": 0.3} for number in range(5)]
+NAMES = [stage["name"] for stage in STAGES]
+
+
+def test_a_killed_backend_leaves_no_process_and_its_jobs_to_the_next(start_backend) -> None:
+    first = start_backend()
+    first.wait_for_dask()
+    running = [first.submit(*STAGES) for _ in range(2)]
+    queued = [first.submit({"name": "only"}) for _ in range(3)]
+    overdue = first.submit({"name": "never"}, deadline_seconds=0.8)
+    for job_id in running:
+        first.wait_for_stage(job_id, "s1")
+    assert len(first.processes()) == 5
+    recovery_epoch = first.lease_epoch("recovery")
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait_until_gone(5)
+    time.sleep(max(0.0, 0.8 - (time.time() - first.record(overdue).accepted_at)))
+    second = start_backend(state_dir=first.state_dir)
+    assert second.lease_epoch("recovery") == recovery_epoch + 1, "R17: recovery has a new owner"
+    for job_id in [*running, *queued]:
+        assert second.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+    for job_id in running:
+        second.assert_no_stage_repeated(job_id, NAMES)
+        assert [attempt.end_reason for attempt in second.attempts(job_id)] == ["scheduler lost", "succeeded"]
+        ids = [frame.id for frame in second.events(job_id) if frame.id is not None]
+        assert ids == list(range(1, len(ids) + 1))
+    assert second.job(overdue)["outcome"] == "expired"
+    assert second.journal(overdue) == []
+
+
+def test_a_backend_killed_before_its_cluster_was_up_leaves_no_process(start_backend) -> None:
+    first = start_backend()
+    job_id = first.submit(*STAGES)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait_until_gone(5)
+    second = start_backend(state_dir=first.state_dir)
+    assert second.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+
+
+def test_r3_no_accepted_job_is_lost_whenever_the_backend_dies(start_backend) -> None:
+    first = start_backend()
+    accepted: list[str] = []
+    failed = threading.Event()
+
+    def submit_until_refused() -> None:
+        try:
+            while True:
+                accepted.append(first.submit({"name": "only"}))
+        except Exception:
+            failed.set()
+
+    sender = threading.Thread(target=submit_until_refused)
+    sender.start()
+    wait_until(lambda: len(accepted) > 50)
+    os.kill(first.pid, signal.SIGKILL)
+    sender.join()
+    assert failed.is_set()
+    first.wait_until_gone(5)
+    second = start_backend(state_dir=first.state_dir)
+    for job_id in accepted:
+        assert second.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
+        second.assert_no_stage_repeated(job_id, ["only"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_r30_a_stopping_backend_says_farewell_and_takes_everything_with_it(
+    start_backend, number: signal.Signals
+) -> None:
+    backend: RunningBackend = start_backend()
+    backend.wait_for_dask()
+    job_id = backend.submit({"name": "long", "seconds": 60})
+    waiting = backend.submit({"name": "later"}, after=[job_id])
+    backend.wait_for_stage(job_id, "long")
+    told: dict[str, list[Frame]] = {job_id: [], waiting: []}
+    ended: dict[str, float] = {}
+
+    def read(one: str) -> None:
+        with backend.stream(one) as frames:
+            for frame in frames:
+                told[one].append(frame)
+        ended[one] = time.monotonic()
+
+    readers = [threading.Thread(target=read, args=(one,)) for one in (job_id, waiting)]
+    for reader in readers:
+        reader.start()
+    live = ("job.status", "job.status")
+    wait_until(lambda: tuple(frames and frames[-1].event for frames in told.values()) == live)
+    backend.signal(number)
+    signalled = time.monotonic()
+    for reader in readers:
+        reader.join(10)
+    assert all(frames[-1].event == "job.shutdown" for frames in told.values())
+    assert all(end - signalled < 1.5 for end in ended.values())
+    backend.wait_until_gone(5)
+    assert backend.process.returncode == 0
+    assert backend.record(job_id).status == "running", "a shutdown marks no job"
+    assert backend.record(waiting).status == "submitted"
+
+
+def test_r30_a_stopped_backend_is_resumed_by_the_next_start(start_backend) -> None:
+    first = start_backend()
+    first.wait_for_dask()
+    job_id = first.submit(*STAGES)
+    first.wait_for_stage(job_id, "s1")
+    assert first.stop() == 0
+    second = start_backend(state_dir=first.state_dir)
+    assert second.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+    second.assert_no_stage_repeated(job_id, NAMES)
