@@ -22,6 +22,7 @@ class ForkedProcess:
         self.pid = 0
         self.exited = asyncio.Event()
         self.exit_code: int | None = None
+        self._signal_at_start: signal.Signals | None = None
         self._on_exit = on_exit
         self._ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
@@ -39,6 +40,12 @@ class ForkedProcess:
         """SIGKILL, and wait until it is gone."""
         self.signal(signal.SIGKILL)
         await self.exited.wait()
+
+    def has_started(self, pid: int) -> None:
+        """The process exists."""
+        self.pid = pid
+        if self._signal_at_start is not None:
+            self.signal(self._signal_at_start)
 
     def became_ready(self, line: dict[str, Any]) -> None:
         """The process told that it serves."""
@@ -62,8 +69,7 @@ class ForkServer:
         self._log = log
         self._process: Process | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._starting: dict[str, ForkedProcess] = {}
-        self._running: dict[int, ForkedProcess] = {}
+        self._processes: dict[str, ForkedProcess] = {}
 
     async def start(self) -> None:
         """Spawn it and wait until its imports are done. Raises ``OSError`` when it does not come up."""
@@ -95,7 +101,7 @@ class ForkServer:
         if self._process is None or self._process.stdin is None or not self.running:
             raise OSError("the fork server is not running")
         forked = ForkedProcess(name, on_exit)
-        self._starting[name] = forked
+        self._processes[name] = forked
         line = json.dumps({"role": role, "name": name, "log": str(log), **request})
         self._process.stdin.write(line.encode() + b"\n")
         await self._process.stdin.drain()
@@ -118,16 +124,16 @@ class ForkServer:
 
     async def _read(self) -> None:
         while (line := await self._line()) is not None:
-            if line["event"] == "started":
-                forked = self._starting.pop(line["name"])
-                forked.pid = line["pid"]
-                self._running[forked.pid] = forked
-            elif line["event"] == "ready":
-                self._running[line["pid"]].became_ready(line)
-            elif line["event"] == "exited":
-                self._running.pop(line["pid"]).has_exited(line["code"])
+            forked = self._processes[line["name"]]
+            match line["event"]:
+                case "started":
+                    forked.has_started(line["pid"])
+                case "ready":
+                    forked.became_ready(line)
+                case "exited":
+                    del self._processes[forked.name]
+                    forked.has_exited(line["code"])
         # It is gone, and with it, by the kernel's hand, everything it started.
-        for forked in [*self._starting.values(), *self._running.values()]:
+        for forked in self._processes.values():
             forked.has_exited(-signal.SIGKILL)
-        self._starting.clear()
-        self._running.clear()
+        self._processes.clear()

@@ -20,15 +20,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from jobdeck_backend.scheduling.line import open_line, tell
+
 PR_SET_PDEATHSIG = 1
 LINE_BYTES_MAX = 1 << 16
-# The line to the backend, moved away from standard output, where any workflow or library may print.
-LINE = 100
-
-
-def tell(**message: Any) -> None:
-    """One line to the backend; whole, since it is shorter than a pipe's atomic write."""
-    os.write(LINE, json.dumps(message).encode() + b"\n")
 
 
 def die_with_parent(parent_pid: int) -> None:
@@ -41,8 +36,7 @@ def die_with_parent(parent_pid: int) -> None:
 def main() -> None:
     """Serve until standard input ends."""
     die_with_parent(int(sys.argv[1]))
-    os.dup2(1, LINE, inheritable=False)
-    os.dup2(2, 1)
+    open_line()
     from jobdeck_backend.scheduling import processes
 
     # A thread alive now would be missing, with its locks held, in every child.
@@ -58,7 +52,7 @@ def main() -> None:
 class _ForkServer:
     def __init__(self, run: Any) -> None:
         self._run = run
-        self._children: set[int] = set()
+        self._children: dict[int, str] = {}
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
@@ -87,8 +81,7 @@ class _ForkServer:
         parent = os.getpid()
         pid = os.fork()
         if pid:
-            self._children.add(pid)
-            tell(event="started", name=request["name"], pid=pid)
+            self._children[pid] = request["name"]
             return
         try:
             signal.set_wakeup_fd(-1)
@@ -96,6 +89,7 @@ class _ForkServer:
             os.close(self._wake_read)
             os.close(self._wake_write)
             die_with_parent(parent)
+            tell(event="started", name=request["name"], pid=os.getpid())
             _redirect(Path(request["log"]))
             self._run[request["role"]](request)
         finally:
@@ -106,8 +100,7 @@ class _ForkServer:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            self._children.discard(pid)
-            tell(event="exited", pid=pid, code=os.waitstatus_to_exitcode(status))
+            tell(event="exited", name=self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
 
 
 def _redirect(log: Path) -> None:

@@ -179,7 +179,10 @@ class DaskWorker:
 
 @dataclass(frozen=True, slots=True)
 class DaskPicture:
-    """What Dask's own dashboard says (``/metrics`` and ``/json/identity.json``), read by the deck itself."""
+    """What Dask's own dashboard says (``/metrics`` and ``/json/identity.json``), read by the deck itself.
+
+    A busy Dask cannot always describe itself: then ``scheduler_id`` is empty, or there are no ``workers``.
+    """
 
     scheduler_id: str
     tasks: Mapping[str, int]

@@ -148,7 +148,7 @@ class Story:
 
     async def _under_way(self, overview: Overview) -> bool:
         """Some reviews are done with stages, some run: the moment at which a loss hurts most."""
-        return overview.counts["succeeded"] >= 2 and overview.counts["running"] >= 2  # noqa: PLR2004
+        return overview.counts["succeeded"] >= 2 and overview.counts["running"] >= 2
 
     def _finished(self, job_id: str) -> Callable[[Overview], Awaitable[bool]]:
         async def look(_overview: Overview) -> bool:
@@ -173,7 +173,7 @@ class Story:
 
     async def _drill_end(self, drill_id: str) -> Drill:
         async with asyncio.timeout(DRILL_WITHIN_S):
-            while (drill := await self._api.drill(drill_id)).state == "running":
+            while (drill := await self._api.drill(drill_id)).state == "running":  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_S)
         return drill
 
