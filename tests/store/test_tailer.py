@@ -1,7 +1,7 @@
 """The tailer: noticed soon, in order, nothing twice, the slow told so (R27, R28, R29)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -30,6 +30,26 @@ class Log:
     def append(self, job_id: str, count: int = 1) -> None:
         with self.elsewhere.write() as tx:
             events.append(tx, job_id, [notice("log", now(), "x") for _ in range(count)], now())
+
+
+class Heard:
+    """What a listener of the tailer heard."""
+
+    def __init__(self, told_by: Tailer) -> None:
+        self.events: list[StoredEvent] = []
+        self._more = asyncio.Event()
+        told_by.listen(self._hear)
+
+    def _hear(self, page: Sequence[StoredEvent]) -> None:
+        self.events.extend(page)
+        self._more.set()
+
+    async def wait(self, count: int) -> None:
+        """Until so many were heard."""
+        async with asyncio.timeout(10):
+            while len(self.events) < count:
+                await self._more.wait()
+                self._more.clear()
 
 
 @asynccontextmanager
@@ -99,13 +119,10 @@ def test_r28_a_thousand_subscribers_get_the_same_from_one_read(tmp_path: Path) -
 
 def test_r28_a_slow_reader_is_told_that_it_is_behind_and_holds_no_memory(tmp_path: Path) -> None:
     async def test(log: Log) -> None:
-        heard: list[int] = []
-        log.tailer.listen(lambda page: heard.append(len(page)))
+        heard = Heard(log.tailer)
         with log.tailer.subscribe("one") as subscription:
             await asyncio.to_thread(log.append, "one", tailer.BACKLOG_MAX + 1)
-            async with asyncio.timeout(10):
-                while sum(heard) <= tailer.BACKLOG_MAX:
-                    await asyncio.sleep(0.01)
+            await heard.wait(tailer.BACKLOG_MAX + 1)
             new, behind = subscription.take()
             assert behind
             assert len(new) < tailer.BACKLOG_MAX
@@ -117,17 +134,14 @@ def test_r28_a_slow_reader_is_told_that_it_is_behind_and_holds_no_memory(tmp_pat
 
 def test_listeners_get_every_event_once_in_commit_order(tmp_path: Path) -> None:
     async def test(log: Log) -> None:
-        heard: list[StoredEvent] = []
-        log.tailer.listen(heard.extend)
+        heard = Heard(log.tailer)
         for _ in range(50):
             await asyncio.gather(*(asyncio.to_thread(log.append, job_id, 3) for job_id in ("one", "two")))
-        async with asyncio.timeout(10):
-            while len(heard) < 300:
-                await asyncio.sleep(0.01)
-        positions = [event.position for event in heard]
+        await heard.wait(300)
+        positions = [event.position for event in heard.events]
         assert positions == sorted(set(positions))
         for job_id in ("one", "two"):
-            assert [event.seq for event in heard if event.job_id == job_id] == list(range(2, 152))
+            assert [event.seq for event in heard.events if event.job_id == job_id] == list(range(2, 152))
 
     in_loop(tmp_path, test)
 
