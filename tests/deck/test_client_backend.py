@@ -10,7 +10,7 @@ from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.dask_dashboard import DaskDashboard
 from jobdeck_tui.client.errors import Refused
 from jobdeck_tui.client.feed import ActSeen, Connected, EventSeen, Feed, JobsChanged, OverviewSeen
-from jobdeck_tui.client.stream import JobStream
+from jobdeck_tui.client.stream import EventArrived, JobStream
 from jobdeck_tui.core.agreement import Agreement, dask_unfinished, records_unfinished
 
 from .processes import backend
@@ -40,13 +40,24 @@ async def submit(api, job_id, text=SHORT, **more):
     return await api.submit({"agent_type": "probe", "input": text, "job_id": job_id} | more)
 
 
-async def until(feed, condition):
-    """Read the feed until an item meets the condition; give it."""
-    async for item in feed:
-        found = condition(item)
-        if found:
-            return found
-    raise AssertionError("the feed ended")
+class Reading:
+    """Everything a feed has told so far; frames of different kinds may come in any order."""
+
+    def __init__(self, api, **options):
+        self.feed = Feed(api, **options)
+        self._items = self.feed.items()
+        self.told = []
+
+    async def until(self, condition):
+        """Read on until something told meets the condition; give it."""
+        while True:
+            found = next(filter(None, map(condition, self.told)), None)
+            if found:
+                return found
+            self.told.append(await anext(self._items))
+
+    async def close(self):
+        await self._items.aclose()
 
 
 def row_of(job_id, *states):
@@ -57,63 +68,79 @@ def row_of(job_id, *states):
     return condition
 
 
+def acknowledged(job_id):
+    def condition(item):
+        row = row_of(job_id, "cancelled")(item)
+        return row if row and not row.cancelling else None
+
+    return condition
+
+
 def test_the_feed_tells_an_accepted_job_to_its_end_and_the_acts_on_it(url):
     async def work(api):
-        feed = Feed(api, events=True).items()
-        assert isinstance(await anext(feed), Connected)
-        assert isinstance(await anext(feed), OverviewSeen)
+        reading = Reading(api)
+        assert await reading.until(lambda item: isinstance(item, OverviewSeen))
+        assert [type(item) for item in reading.told] == [Connected, OverviewSeen]
         await submit(api, "fed")
-        assert (await until(feed, row_of("fed", "succeeded"))).stages_done == 1
+        assert (await reading.until(row_of("fed", "succeeded"))).stages_done == 1
         await submit(api, "stopped", LONG)
-        running = await until(feed, row_of("stopped", "running"))
+        running = await reading.until(row_of("stopped", "running"))
         after = await api.act("cancel", "stopped", version=running.version, reason="enough")
         assert after.version > running.version
-        act = await until(feed, lambda item: isinstance(item, ActSeen) and item.row)
+        act = await reading.until(lambda item: isinstance(item, ActSeen) and item.row)
         assert (act.act, act.job_id, act.reason) == ("cancel", "stopped", "enough")
-        cancelled = await until(feed, row_of("stopped", "cancelled"))
-        while cancelled.cancelling:
-            cancelled = await until(feed, row_of("stopped", "cancelled"))
+        cancelled = await reading.until(acknowledged("stopped"))
         with pytest.raises(Refused) as caught:
             await api.act("cancel", "stopped", version=cancelled.version)
         assert caught.value.status == 409
         assert caught.value.current.state == "cancelled"
-        await feed.aclose()
+        await reading.close()
 
     asking(url, work)
 
 
 def test_the_feed_with_events_tells_every_stored_event_but_tokens(url):
+    def ended(item):
+        return (
+            isinstance(item, EventSeen) and item.event.job_id == "told" and item.event.type == "workflow.end"
+        )
+
     async def work(api):
-        feed = Feed(api, events=True).items()
-        await until(feed, lambda item: isinstance(item, OverviewSeen))
+        reading = Reading(api, events=True)
+        await reading.until(lambda item: isinstance(item, OverviewSeen))
         await submit(api, "told", json.dumps({"stages": [{"name": "a", "seconds": 0.05, "tokens": 5}]}))
-        kinds: list[str] = []
-        while "workflow.end" not in kinds or kinds.count("workflow.end") < 2:
-            event = await until(feed, lambda item: isinstance(item, EventSeen) and item.event)
-            if event.job_id == "told":
-                kinds.append(event.type)
-        assert "llm.chunk" not in kinds
-        await feed.aclose()
+        await reading.until(
+            lambda item: ended(item) and "stage" not in item.event.payload.get("metadata", {})
+        )
+        told = [
+            item.event for item in reading.told if isinstance(item, EventSeen) and item.event.job_id == "told"
+        ]
+        stored = [
+            item.event async for item in JobStream(api, "told").items() if isinstance(item, EventArrived)
+        ]
+        chunks = [event.seq for event in stored if event.type == "llm.chunk"]
+        assert chunks
+        last = told[-1].seq
+        assert [event.seq for event in told] == [n for n in range(1, last + 1) if n not in chunks]
+        await reading.close()
 
     asking(url, work)
 
 
-def test_a_cursor_brings_exactly_what_changed_while_nobody_listened(url):
+def test_a_cursor_brings_what_changed_while_nobody_listened(url):
     async def work(api):
-        first = Feed(api)
-        items = first.items()
+        before = Reading(api)
         await submit(api, "before")
-        await until(items, row_of("before", "succeeded"))
-        await anext(items)  # the reader asked for more: the rows before were taken
-        await items.aclose()
+        await before.until(row_of("before", "succeeded"))
+        await before.until(lambda _item: before.feed.cursor)
+        await before.close()
         await submit(api, "between")
         assert [item async for item in JobStream(api, "between").items()][-1].status == "success"
-        again = Feed(api)
-        again.cursor = first.cursor
-        items = again.items()
-        assert (await anext(items)).resumed
-        assert await until(items, row_of("between", "succeeded"))
-        await items.aclose()
+        after = Reading(api)
+        after.feed.cursor = before.feed.cursor
+        assert await after.until(row_of("between", "succeeded"))
+        assert after.told[0] == Connected(resumed=True)
+        await after.close()
 
     asking(url, work)
 

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 
+import httpx
 import pytest
 from distributed import Client
-from jobdeck_tui.client.dask_dashboard import DaskDashboard, picture
+from jobdeck_tui.client.dask_dashboard import DaskDashboard
+from jobdeck_tui.client.dask_metrics import identity, scheduler_metrics, worker_metrics
 from jobdeck_tui.client.errors import NotReachable, NotUnderstood
 
 from .processes import wait_until
@@ -88,9 +90,36 @@ def test_a_dashboard_that_is_not_there_or_not_dasks_is_told_apart():
         read("http://127.0.0.1:9")
 
 
+def test_a_busy_dask_that_cannot_describe_itself_is_read_all_the_same(dask):
+    address, url = dask
+
+    async def watch(client):
+        dashboard = DaskDashboard(url)
+        statuses, pictures = set(), []
+        async with httpx.AsyncClient() as plain:
+            first = await dashboard.read()
+            while not first.workers:
+                first = await dashboard.read()
+            futures = client.map(time.sleep, [0.05] * 60, pure=False)
+            while 500 not in statuses or len(pictures) < 10:
+                statuses.add((await plain.get(f"{url}/json/identity.json")).status_code)
+                pictures.append(await dashboard.read())
+        await dashboard.close()
+        return first, pictures, futures
+
+    with Client(address) as client:
+        first, pictures, _ = asyncio.run(watch(client))
+    assert {seen.scheduler_id for seen in pictures} == {first.scheduler_id}
+    assert {[worker.name for worker in seen.workers] == ["w0"] for seen in pictures} == {True}
+    assert all(worker.last_seen_age < 2 for seen in pictures for worker in seen.workers)
+    assert any(worker.executing for seen in pictures for worker in seen.workers)
+
+
 def test_a_hostile_dashboard_is_no_picture():
-    metrics = 'dask_scheduler_tasks{state="queued"} 3.0\n'
-    for identity in ("{}", "[]", '{"id": 1}', '{"id": "S", "workers": {"a": {}}}', "no"):
+    for content in ("{}", "[]", '{"id": 1}', '{"id": "S", "workers": {"a": {}}}', "no"):
         with pytest.raises(NotUnderstood):
-            picture(identity, metrics, 0.0)
-    assert picture('{"id": "S\\u001b[31m"}', metrics, 0.0).scheduler_id == "S"
+            identity(content, 0.0)
+    assert identity('{"id": "S\\u001b[31m"}', 0.0) == ("S", ())
+    with pytest.raises(NotUnderstood):
+        scheduler_metrics('dask_scheduler_tasks{state="queued"} 1e999\n')
+    assert worker_metrics("") is None

@@ -67,6 +67,11 @@ def test_a_lost_scheduler_or_a_stale_picture_is_no_disagreement():
     assert watch([(lambda _now: picture(read_at=NOW), overview(running=2))] * 20) == []
 
 
+def test_a_dask_too_busy_to_describe_itself_does_not_disagree():
+    busy = (dask(processing=2, workers=0, scheduler_id=""), overview(running=2))
+    assert watch([busy] * 8) == []
+
+
 def test_what_the_backend_found_by_job_is_said_with_it():
     agreement = Agreement()
     agreement.observe(picture(), overview(), NOW)

@@ -1,105 +1,106 @@
 """Dask's own word: its dashboard (``/metrics``, ``/json/identity.json``), read by the deck itself.
 
 This is deliberately not asked of the backend: where the records and Dask disagree, somebody must have looked.
+
+Dask 2026.8 answers ``/json/identity.json`` with 500 for half a second after any task ran (it cannot write its
+fine performance metrics as JSON), so under load nearly always. Task counts never depend on it; the workers known
+from an earlier answer are then asked themselves, and where none is known yet the picture has none.
 """
 
-import re
+import asyncio
 import time
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import httpx
 
-from jobdeck_tui.text.sanitise import one_line
-
-from . import models
-from .errors import NotReachable, NotUnderstood
-from .fields import NAME_LIMIT, Fields, Unreadable, parse
-from .http import is_loopback, needs_certificates, read_bounded
+from .dask_metrics import KnownWorker, identity, scheduler_metrics, worker_metrics
+from .errors import ClientError, NotReachable
+from .http import is_loopback, read_bounded
+from .models import DaskPicture, DaskWorker
 
 READ_SECONDS = 2.0
 BODY_BYTES_MAX = 16 << 20
-_TASKS = re.compile(r'^dask_scheduler_tasks\{state="([a-z-]{1,20})"\} ([0-9.eE+]{1,24})$', re.MULTILINE)
+WORKERS_ASKED_MAX = 16
+"""Workers asked themselves at most; those of a larger cluster keep what the scheduler last said of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    started: str
+    scheduler_id: str
+    workers: tuple[KnownWorker, ...]
 
 
 class DaskDashboard:
     """Reads one scheduler's dashboard at ``url`` (``http://host:port``); close it when done."""
 
-    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self.url = f"{parts.scheme}://{parts.netloc}"
-        self._client = httpx.AsyncClient(
-            timeout=READ_SECONDS,
-            trust_env=not is_loopback(url),
-            verify=needs_certificates(url),
-            transport=transport,
-        )
+        self._client = httpx.AsyncClient(timeout=READ_SECONDS, trust_env=not is_loopback(url))
+        self._known: _Known | None = None
 
     async def close(self) -> None:
         """Close every connection."""
         await self._client.aclose()
 
-    async def read(self) -> models.DaskPicture:
-        """Take one picture.
+    async def read(self) -> DaskPicture:
+        """Take one picture; ``scheduler_id`` is empty and there are no workers where Dask could not say.
 
         Raises:
             NotReachable: Dask's dashboard does not answer.
             NotUnderstood: it answers something else than Dask 2026.8 does.
         """
-        try:
-            identity = await self._body("/json/identity.json")
-        except NotUnderstood:
-            # Stock workers report digests keyed by tuples, and Dask's JSON then fails while tasks run.
-            identity = b'{"id":"","workers":{}}'
-        metrics = await self._body("/metrics")
-        return picture(identity, metrics.decode(errors="replace"), time.time())
+        _, body = await self._get(f"{self.url}/metrics")
+        metrics = scheduler_metrics(body.decode(errors="replace"))
+        status, described = await self._get(f"{self.url}/json/identity.json", allowed=(500,))
+        now = time.time()
+        if status == 200:
+            scheduler_id, workers = identity(described, now)
+            self._known = _Known(metrics.started, scheduler_id, workers)
+            return DaskPicture(scheduler_id, metrics.tasks, tuple(one.worker for one in workers), now)
+        known = self._known
+        if known is None or known.started != metrics.started:
+            return DaskPicture("", metrics.tasks, (), now)
+        workers_now = await self._ask_workers(known.workers) if len(known.workers) == metrics.workers else ()
+        return DaskPicture(known.scheduler_id, metrics.tasks, workers_now, now)
 
-    async def _body(self, path: str) -> bytes:
+    async def _ask_workers(self, known: tuple[KnownWorker, ...]) -> tuple[DaskWorker, ...]:
+        asked = known[:WORKERS_ASKED_MAX]
+        answered = await asyncio.gather(*map(self._ask_worker, asked))
+        now = time.time()
+        return (*answered, *(_aged(one, now) for one in known[WORKERS_ASKED_MAX:]))
+
+    async def _ask_worker(self, known: KnownWorker) -> DaskWorker:
+        if known.dashboard_url is not None:
+            try:
+                _, body = await self._get(f"{known.dashboard_url}/metrics")
+            except ClientError:
+                return _aged(known, time.time())
+            told = worker_metrics(body.decode(errors="replace"))
+            if told is not None:
+                executing, ready, memory_bytes = told
+                return replace(
+                    known.worker,
+                    executing=executing,
+                    ready=ready,
+                    memory_bytes=memory_bytes,
+                    last_seen_age=0.0,
+                )
+        return _aged(known, time.time())
+
+    async def _get(self, url: str, allowed: tuple[int, ...] = ()) -> tuple[int, bytes]:
         try:
-            async with self._client.stream("GET", self.url + path) as response:
-                response.raise_for_status()
-                return await read_bounded(response, BODY_BYTES_MAX)
-        except httpx.HTTPStatusError as error:
-            raise NotUnderstood(f"Dask's dashboard answers {error.response.status_code}.") from error
+            async with self._client.stream("GET", url) as response:
+                if response.status_code not in allowed:
+                    response.raise_for_status()
+                return response.status_code, await read_bounded(response, BODY_BYTES_MAX)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NotReachable("Dask's dashboard does not answer.") from error
 
 
-def picture(identity: bytes | str, metrics: str, now: float) -> models.DaskPicture:
-    """Put both answers together; ``now`` in Unix seconds.
-
-    Raises:
-        NotUnderstood: they are not what Dask says.
-    """
-    tasks = {state: int(float(count)) for state, count in _TASKS.findall(metrics)}
-    if not tasks:
-        raise NotUnderstood("Dask's dashboard gives no task counts: is prometheus_client installed there?")
-    try:
-        top = Fields(parse(identity))
-        workers = top.raw("workers")
-        entries = workers.values() if isinstance(workers, dict) else ()
-        found = [_worker(entry, now) for entry in entries]
-        return models.DaskPicture(
-            scheduler_id=top.text("id"),
-            tasks=tasks,
-            workers=tuple(sorted(found, key=lambda worker: worker.name)),
-            read_at=now,
-        )
-    except Unreadable as error:
-        raise NotUnderstood("Dask's dashboard does not answer as Dask does.") from error
-
-
-def _worker(data: object, now: float) -> models.DaskWorker:
-    row = Fields(data)
-    metrics = Fields(row.raw("metrics"))
-    counts = metrics.counts("task_counts")
-    last_seen = row.maybe_number("last_seen")
-    return models.DaskWorker(
-        name=one_line(str(row.raw("name")), NAME_LIMIT),
-        address=row.maybe_text("address") or row.maybe_text("id"),
-        pid=None,
-        threads=row.integer("nthreads"),
-        executing=counts.get("executing", 0) + counts.get("long-running", 0),
-        ready=counts.get("ready", 0) + counts.get("constrained", 0),
-        memory_bytes=metrics.maybe_integer("memory") or 0,
-        last_seen_age=None if last_seen is None else max(now - last_seen, 0.0),
-    )
+def _aged(known: KnownWorker, now: float) -> DaskWorker:
+    """Give a worker as it was, and say how long ago that was."""
+    age = None if known.last_seen is None else max(now - known.last_seen, 0.0)
+    return replace(known.worker, last_seen_age=age)

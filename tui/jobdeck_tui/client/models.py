@@ -181,7 +181,7 @@ class DaskWorker:
 class DaskPicture:
     """What Dask's own dashboard says (``/metrics`` and ``/json/identity.json``), read by the deck itself.
 
-    ``scheduler_id`` is empty and ``workers`` with it where Dask did not tell them.
+    A busy Dask cannot always describe itself: then ``scheduler_id`` is empty, or there are no ``workers``.
     """
 
     scheduler_id: str

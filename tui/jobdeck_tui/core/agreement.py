@@ -51,14 +51,15 @@ class Agreement:
         if stale or overview.scheduler.state not in ("up", "external"):
             self.forget()
             return
-        records_id = overview.scheduler.id if picture.scheduler_id else None
+        records_id = overview.scheduler.id
         self._ids = (picture.scheduler_id, records_id or "")
         look = _Look(
             at=now,
             tasks=dask_unfinished(picture) - records_unfinished(overview),
-            workers=len(picture.workers) - overview.workers if picture.scheduler_id else 0,
+            # Dask can be too busy to describe itself: then it said nothing, which is no difference.
+            workers=len(picture.workers) - overview.workers if picture.workers else 0,
             finished=sum(overview.counts.get(state, 0) for state in FINISHED_STATES),
-            other_scheduler=records_id is not None and records_id != picture.scheduler_id,
+            other_scheduler=bool(records_id and picture.scheduler_id) and records_id != picture.scheduler_id,
         )
         self._looks.append(look)
         self._note("scheduler", look.at, differs=look.other_scheduler)
