@@ -1,6 +1,7 @@
 """``python -m jobdeck_backend``: one backend on one state directory, until it is told to stop."""
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -80,6 +81,8 @@ async def serve(
     while not server.started and not serving.done():  # noqa: ASYNC110  uvicorn offers no event
         await asyncio.sleep(0.01)
     if server.started:
+        # What the imports made stays: the collector need not walk it for every few thousand rows listed.
+        gc.freeze()
         host, port = listener.getsockname()[:2]
         url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         lock.publish(url)

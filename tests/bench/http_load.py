@@ -1,4 +1,4 @@
-"""``python -m tests.bench.http_load HOST PORT CONNECTIONS REQUESTS QUEUE``: submits no-op jobs as fast as answered.
+"""``python -m tests.bench.http_load HOST PORT CONNECTIONS REQUESTS QUEUE``: submits no-op jobs at full speed.
 
 A process of its own with a bare socket protocol, so that the client costs the machine as little as it can. It
 prints one JSON object: accepted, errors, seconds, and every request's latency.

@@ -63,13 +63,12 @@ def measure(server: Server) -> list[Figure]:
     """Idle: the jobs' queue is paused. Busy: both workers have a backlog of jobs to run all the while."""
     server.pause(PAUSED)
     load(server, 500, PAUSED)  # warm
-    idle, busy, bare = [], [], []
+    idle, bare = [], []
     for _ in range(rounds(5, 2)):
         bare.append(bare_sqlite_per_second())
         idle.append(load(server, REQUESTS, PAUSED))
     load(server, 1_000, "probe")
-    for _ in range(rounds(5, 2)):
-        busy.append(load(server, REQUESTS, "probe"))
+    busy = [load(server, REQUESTS, "probe") for _ in range(rounds(5, 2))]
     ratios = [run.per_second / alone for run, alone in zip(idle, bare, strict=True)]
     errors = [float(run.errors) for run in [*idle, *busy]]
     return [

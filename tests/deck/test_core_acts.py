@@ -83,7 +83,7 @@ def test_a_refused_act_says_what_the_job_is_now():
     asked = acts.request(Act.CANCEL, job(), NOW)
     acts.due(NOW, live=True)
     refused = acts.refused(asked.number, "the row changed.", job(state="succeeded"))
-    assert refused.text == "refused: the row changed. It is DONE now."
+    assert refused.text == "refused, it is DONE now: the row changed."
     assert acts.unfinished() == []
 
 

@@ -40,8 +40,8 @@ def event(kind, name=None, **payload):
             "citation_use  http://e",
         ),
         (
-            event("artifact.update", data={"type": "todo", "content": [{"content": "x"}]}),
-            'todo  [{"content": "x"}]',
+            event("artifact.update", data={"type": "todo", "content": [{"content": "x", "status": "in_progress"}]}),
+            "todo 0 of 1 done  x",
         ),
         (event("something.new", "n", data={"a": 1}), 'n  {"a": 1}'),
         (event("something.bare"), ""),

@@ -18,7 +18,7 @@ def test_token_chunks_of_one_call_fold_into_one_line() -> None:
     for seq, text in enumerate(("The ", "licence ", "is MIT."), start=1):
         lines.add(chunk(seq, text))
     lines.add(chunk(4, "Other", call="call-2"))
-    assert [line.words for line in lines.lines] == ["The licence is MIT.  (3 chunks)", "Other"]
+    assert [line.words for line in lines.lines] == ["(3 chunks) The licence is MIT.", "Other"]
 
 
 def test_an_event_seen_twice_is_shown_once() -> None:

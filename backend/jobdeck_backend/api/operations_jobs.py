@@ -100,13 +100,17 @@ def _encode(sort: str, place: Place) -> str:
 
 def _decode(cursor: str, sort: str) -> Place:
     try:
-        cursor_sort, value, job_id = orjson.loads(urlsafe_b64decode(cursor))
+        decoded = orjson.loads(urlsafe_b64decode(cursor))
     except ValueError:
         raise _bad_cursor() from None
-    well_formed = isinstance(job_id, str) and isinstance(value, str | int | float | None)
-    if cursor_sort != sort or not well_formed or (sort == orders.DEFAULT and not isinstance(value, float)):
-        raise _bad_cursor()
-    return value, job_id
+    match decoded:
+        case [cursor_sort, float() as accepted_at, str() as job_id] if cursor_sort == sort == orders.DEFAULT:
+            return accepted_at, job_id
+        case [cursor_sort, str() | int() | float() | None as value, str() as job_id] if (
+            cursor_sort == sort != orders.DEFAULT
+        ):
+            return value, job_id
+    raise _bad_cursor()
 
 
 def _bad_cursor() -> InvalidInput:

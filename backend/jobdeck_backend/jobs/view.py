@@ -1,12 +1,12 @@
 """One job as an operator sees it: its records joined, where it is, when it should be done. Times: Unix seconds."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobdeck_backend.jobs.states import FINISHED, State, state_of
 
 
-@dataclass(frozen=True, slots=True)
-class JobSource:
+class JobSource(NamedTuple):
     """What the records say of one job, joined: admission, job, its newest attempt, its last recovery."""
 
     job_id: str

@@ -1,7 +1,6 @@
 """What the counts, the forecast and the queues are computed from."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, func, select
 
@@ -11,8 +10,7 @@ from jobdeck_backend.store.tables import admissions, attempts, dependencies, job
 SERVICE_TIMES_ROWS_MAX = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class LineRow:
+class LineRow(NamedTuple):
     """One unfinished job, as far as its place in the line goes."""
 
     job_id: str
@@ -76,7 +74,7 @@ _QUEUES = select(admissions.c.queue, func.count()).group_by(admissions.c.queue)
 
 def line(tx: Connection) -> list[LineRow]:
     """Every unfinished job in dispatch order."""
-    return [LineRow(*row) for row in tx.execute(_LINE)]
+    return list(map(LineRow._make, tx.execute(_LINE).all()))
 
 
 def open_predecessors(tx: Connection) -> dict[str, list[str]]:

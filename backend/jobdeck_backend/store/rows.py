@@ -105,5 +105,4 @@ def predecessors(tx: Connection, job_ids: Sequence[str]) -> dict[str, tuple[Pred
 
 
 def _sources(tx: Connection, statement: Select[Any]) -> list[JobSource]:
-    found: Sequence[Sequence[Any]] = tx.execute(statement).all()
-    return [JobSource(*row) for row in found]
+    return list(map(JobSource._make, tx.execute(statement).all()))

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.store import events
-from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.engine import Database, commit_counter
 
 log = structlog.get_logger(__name__)
 
@@ -121,22 +121,25 @@ class Tailer:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         connection = self._database.open_reader()
+        commits: Callable[[], int] | None = None
         seen = -1
         while True:
             self._poke.clear()
             try:
-                version = int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
-                if version != seen:
+                commits = commits or commit_counter(connection)
+                if (version := commits()) != seen:
                     seen = version
                     self._last_commit = loop.time()
                     while self._deliver(page := events.read_feed(connection, self.position, PAGE)):
                         if len(page) < PAGE:
                             break
                         await asyncio.sleep(0)
-                connection.rollback()  # ends the snapshot: the next look must see later commits
+                    connection.rollback()  # ends the snapshot: the next look must see later commits
             except DBAPIError as error:
                 log.warning("the log could not be read; tried again", error=str(error.orig))
                 connection.invalidate()
+                connection.rollback()
+                commits, seen = None, -1
             busy = loop.time() - self._last_commit < BUSY_FOR_S
             try:
                 async with asyncio.timeout(BUSY_LOOK_S if busy else IDLE_LOOK_S):

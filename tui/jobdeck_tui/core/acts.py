@@ -135,8 +135,8 @@ class Acts:
         tracked = self._open.get(number)
         if tracked is None:
             return None
-        state = f" It is {state_word(display_state(current))} now." if current is not None else ""
-        return self._end(tracked, Phase.REFUSED, f"refused: {message}{state}")
+        state = f", it is {state_word(display_state(current))} now" if current is not None else ""
+        return self._end(tracked, Phase.REFUSED, f"refused{state}: {message}")
 
     def unknown(self, number: int) -> Tracked | None:
         """No answer came: it may or may not have been done; the rows will tell."""

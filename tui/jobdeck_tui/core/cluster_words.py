@@ -43,6 +43,8 @@ def strip(overview: Overview | None, picture: DaskPicture | None, width: int) ->
         return row
     tasks = picture.tasks
     row.append((f"  waiting {tasks.get('waiting', 0)} queued {tasks.get('queued', 0)}  processing", ""))
+    if not picture.workers:
+        row.append((f" {tasks.get('processing', 0)}", ""))
     room = width - sum(len(text) for text, _ in row)
     for count, worker in enumerate(picture.workers[:WORKERS_IN_STRIP_MAX]):
         text = f" {worker.name} {worker.executing}/{worker.threads}"

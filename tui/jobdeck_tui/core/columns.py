@@ -25,7 +25,8 @@ class Column:
 
 # STATE is twelve cells for its longest word, CANCELLING. ID, STATE and LEFT are never dropped.
 COLUMNS = (
-    Column("id", "ID", 8, to_width=119),
+    Column("id", "ID", 8, to_width=75),
+    Column("id", "ID", 12, 76, to_width=119),
     Column("id", "ID", 20, 120),
     Column("state", "STATE", 12),
     Column("queue", "QUEUE", 15, 130),

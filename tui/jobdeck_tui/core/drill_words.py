@@ -22,7 +22,7 @@ GUARANTEES = {
         "The lost jobs resume from their last checkpoint on another worker."
     ),
 }
-VERDICTS = {"ok": ("✔", "good"), "late": ("⚠ late", "warn"), "failed": ("✖ failed", "bad")}
+VERDICTS = {"ok": ("✔ ", "good"), "late": ("⚠ late", "warn"), "failed": ("✖ failed", "bad")}
 STATE_LOOKS = {"running": "warn", "passed": "good", "failed": "bad"}
 
 
@@ -49,14 +49,15 @@ def faults(overview: Overview | None, workers: Sequence[DaskWorker]) -> list[Fau
     return found
 
 
-def fault_rows(found: Sequence[Fault], chosen: int, armed_left: float | None) -> list[Row]:
-    """The list of faults, the chosen one with what it promises."""
+def fault_rows(
+    found: Sequence[Fault], chosen: int, armed_left: float | None, *, explain: bool = True
+) -> list[Row]:
+    """The list of faults; ``explain`` adds what may be expected of the chosen one."""
     rows: list[Row] = [[("   FAULT                   WOULD REACH NOW", "faint")]]
     for index, fault in enumerate(found):
         here = index == chosen
         look = "reverse" if here else ""
         rows.append([(f" {'▸' if here else ' '} {fault.words:<23} {fault.reach}", look)])
-    rows.append([])
     if armed_left is not None:
         rows.append(
             [
@@ -64,7 +65,8 @@ def fault_rows(found: Sequence[Fault], chosen: int, armed_left: float | None) ->
                 (f": Enter, then type {found[chosen].name}", "strong"),
             ]
         )
-    rows.append([(f" {GUARANTEES[found[chosen].name]}", "faint")])
+    if explain:
+        rows += [[], [(f" {GUARANTEES[found[chosen].name]}", "faint")]]
     return rows
 
 
@@ -77,7 +79,7 @@ def drill_rows(drill: Drill) -> list[Row]:
             (f"  {drill.state.upper()}", STATE_LOOKS.get(drill.state, "")),
             (f"  began {clock(drill.started_at)}", "faint"),
         ],
-        [(f" {'AT':<9}{'WHAT':<44}{'EXPECTED':>9} {'SEEN':>8}", "faint")],
+        [(f" {'AT':<9}{'EXPECTED':>9} {'SEEN':>8}   WHAT", "faint")],
         *[_step(step) for step in drill.timeline],
     ]
     if drill.evidence:
@@ -86,19 +88,20 @@ def drill_rows(drill: Drill) -> list[Row]:
         words = f" {plural(len(drill.evidence), 'job')} unfinished at the fault, stages run again: {repeated}"
         rows += [[], [(words, look)]]
         rows += [_evidence(one) for one in drill.evidence]
+    if guarantee := GUARANTEES.get(drill.fault):
+        rows += [[], [(f" {guarantee}", "faint")]]
     return rows
 
 
 def _step(step: DrillStep) -> Row:
     expected = f"< {duration(step.expected)}" if step.expected is not None else NONE
     seen = duration(step.seen) if step.seen is not None else ("…" if step.expected is not None else NONE)
-    verdict, look = VERDICTS.get(step.verdict or "", ("", ""))
-    words = step.text or step.name
+    verdict, look = VERDICTS.get(step.verdict or "", ("  ", ""))
     return [
         (f" {clock(step.at):<9}", "faint"),
-        (f"{words:<44}", ""),
         (f"{expected:>9} {seen:>8} ", ""),
-        (verdict, look),
+        (f"{verdict} ", look),
+        (step.text or step.name, ""),
     ]
 
 

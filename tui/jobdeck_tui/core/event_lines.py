@@ -56,7 +56,7 @@ class Line:
     @property
     def words(self) -> str:
         """The text as shown, with what was folded into it."""
-        return f"{self.text}  ({self.folded} chunks)" if self.folded > 1 else self.text
+        return f"({self.folded} chunks) {self.text}" if self.folded > 1 else self.text
 
 
 class EventLines:

@@ -75,12 +75,21 @@ def _say(event: Event) -> str:
             error = _object(payload.get("metadata")).get("error")
             result = own.get("input" if event.type.endswith("start") else "output")
             return _join(name, f"failed: {_short(error)}" if error else _short(result))
+        case "artifact.update" if own.get("type") == "todo":
+            return _todo(own.get("content"))
         case "artifact.update":
             kind = own.get("output_category") or own.get("type") or ""
             return _join(_short(kind), _short(own.get("url") or own.get("file_path") or own.get("content")))
         case _:
             rest = own.get("reason") or own.get("error") or own
             return _join(name, _short(rest) if rest else "")
+
+
+def _todo(content: object) -> str:
+    items = [_object(item) for item in content] if isinstance(content, list) else []
+    done = sum(1 for item in items if item.get("status") == "completed")
+    now = next((_short(item.get("content")) for item in items if item.get("status") == "in_progress"), "")
+    return _join(f"todo {done} of {len(items)} done", now)
 
 
 def _object(value: object) -> dict[str, object]:

@@ -44,13 +44,11 @@ class Question(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """Writes the question."""
-        lines: list[Piece] = [
-            (f" {self._verb.capitalize()} {plural(len(self._targets), 'job')}?\n", "strong")
-        ]
-        lines += [(f"   {target}\n", "") for target in self._targets[:LISTED_MAX]]
+        lines: list[Piece] = [(f"{self._verb.capitalize()} {plural(len(self._targets), 'job')}?\n", "strong")]
+        lines += [(f"  {target}\n", "") for target in self._targets[:LISTED_MAX]]
         if (more := len(self._targets) - LISTED_MAX) > 0:
-            lines.append((f"   and {more} more\n", "faint"))
-        lines += [(f" {note}\n", "warn") for note in self._notes]
+            lines.append((f"  and {more} more\n", "faint"))
+        lines += [(f"{note}\n", "warn") for note in self._notes]
         self.query_one("#asked", TextLine).show(lines)
         self.query_one("#answers", TextLine).show(
             [
@@ -93,10 +91,10 @@ class TypedQuestion(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """Writes the question."""
-        lines: list[Piece] = [(f" {self._asked}\n", "strong")]
-        lines += [(f" {note}\n", "") for note in self._notes]
+        lines: list[Piece] = [(f"{self._asked}\n\n", "strong")]
+        lines += [(f"{note}\n", "") for note in self._notes]
         lines += [
-            (" Type ", ""),
+            ("\nType ", ""),
             (self._expected, "strong"),
             (" and press Enter; esc keeps all as it is.", ""),
         ]
@@ -109,7 +107,7 @@ class TypedQuestion(ModalScreen[bool]):
             self.dismiss(True)  # noqa: FBT003
         else:
             self.query_one("#answers", TextLine).show(
-                [(f" That is not {self._expected}. Nothing was done.", "warn")]
+                [(f"That is not {self._expected}. Nothing was done.", "warn")]
             )
 
     def action_keep(self) -> None:
@@ -138,15 +136,15 @@ class GrantOffer(ModalScreen[float | None]):
     def on_mount(self) -> None:
         """Writes the offer."""
         lines: list[Piece] = [
-            (f" {self._job_id} cannot be resumed as it stands\n", "strong"),
-            (f" {self._reason}\n", ""),
+            (f"{self._job_id} cannot be resumed as it stands\n", "strong"),
+            (f"{self._reason}\n", ""),
             (
-                " A later window makes it possible; the old deadline stays on record.\n\n",
+                "A later window makes it possible; the old deadline stays on record.\n\n",
                 "",
             ),
         ]
         for key, _, words in GRANTS:
-            lines += [(f"   {key}", "strong"), (f"  grant {words}, then resume\n", "")]
+            lines += [(f"  {key}", "strong"), (f"  grant {words}, then resume\n", "")]
         lines += [(" esc ", "reverse"), (" keep it as it is", "strong")]
         self.query_one("#asked", TextLine).show(lines)
 

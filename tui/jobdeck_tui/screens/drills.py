@@ -10,6 +10,8 @@ from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TypedQuestion
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
+EXPLAINED_FROM_ROWS = 30
+
 
 class DrillsScreen(DeckScreen):
     """The faults above, the newest drill below; older drills with ``[`` and ``]``."""
@@ -57,7 +59,8 @@ class DrillsScreen(DeckScreen):
             rows: list[Row] = [[(" This server does not allow drills.", "warn")]]
         else:
             self._chosen = min(self._chosen, len(found) - 1)
-            rows = list(fault_rows(found, self._chosen, deck.armed_left()))
+            explain = not deck.drills or self.size.height >= EXPLAINED_FROM_ROWS
+            rows = list(fault_rows(found, self._chosen, deck.armed_left(), explain=explain))
         self.query_one("#faults", TextPane).show(rows)
         self.query_one("#drill", TextPane).show(self._drill())
 

@@ -137,7 +137,8 @@ class EventLog(LineView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """A dragged scrollbar moves the view too, and ends following."""
         super().watch_scroll_y(old_value, new_value)
-        if not self._settling and (rows := round(new_value) - (self._top - self._lines.first)):
+        dragged = self.vertical_scrollbar.grabbed is not None
+        if dragged and not self._settling and (rows := round(new_value) - (self._top - self._lines.first)):
             self.scroll_lines(rows)
 
     def on_resize(self) -> None:

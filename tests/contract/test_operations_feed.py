@@ -1,0 +1,114 @@
+"""The feed over all jobs, from outside."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+from conftest import StartBackend
+from jobdeck_backend.api import schemas
+from running_backend import Frame, RunningBackend, frames_of, wait_until
+
+FEED = "/v1/ops/events/stream"
+
+
+@contextmanager
+def feed(backend: RunningBackend, **params: Any) -> Iterator[Iterator[Frame]]:
+    """An open feed whose first frame is still to come."""
+    cursor = params.pop("last_event_id", None)
+    headers = {} if cursor is None else {"Last-Event-ID": str(cursor)}
+    with httpx.stream("GET", backend.url + FEED, params=params, headers=headers, timeout=20) as response:
+        response.raise_for_status()
+        yield frames_of(response)
+
+
+def until_state(frames: Iterator[Frame], job_id: str, state: str) -> tuple[list[Frame], int]:
+    """The frames up to the row with that state, and the cursor there."""
+    seen = []
+    for frame in frames:
+        seen.append(frame)
+        if frame.event == "jobs" and any(
+            row["job_id"] == job_id and row["state"] == state for row in frame.data["jobs"]
+        ):
+            assert frame.id is not None
+            return seen, frame.id
+    raise AssertionError(f"the feed ended before {job_id} was {state}")
+
+
+def test_the_first_frame_is_the_overview_and_another_comes_each_second(backend: RunningBackend) -> None:
+    with feed(backend) as frames:
+        overviews = []
+        while len(overviews) < 3:
+            frame = next(frames)
+            if frame.event == "overview":
+                schemas.Overview.model_validate(frame.data)
+                overviews.append(frame)
+            assert overviews, "the first frame was no overview"
+        assert all(frame.id is None for frame in overviews)
+
+
+def test_a_job_is_followed_from_its_acceptance_to_its_end(backend: RunningBackend) -> None:
+    with feed(backend) as frames:
+        next(frames)
+        job_id = backend.submit({"name": "one", "seconds": 0.3}, {"name": "two", "seconds": 0.3})
+        seen, _cursor = until_state(frames, job_id, "succeeded")
+    rows = [row for frame in seen if frame.event == "jobs" for row in frame.data["jobs"]]
+    mine = [schemas.JobRow.model_validate(row) for row in rows if row["job_id"] == job_id]
+    assert mine[0].state in {"backlog", "queued", "assigned", "running"}
+    assert [row.version for row in mine] == sorted(row.version for row in mine)
+    assert {frame.event for frame in seen} <= {"overview", "jobs"}
+
+
+def test_events_are_sent_where_asked_for_but_no_token_chunks(backend: RunningBackend) -> None:
+    with feed(backend, events="true") as frames:
+        next(frames)
+        job_id = backend.submit({"name": "talk", "seconds": 0.2, "tokens": 20, "events": 2})
+        seen, _cursor = until_state(frames, job_id, "succeeded")
+    events = [frame.data for frame in seen if frame.event == "event" and frame.data["job_id"] == job_id]
+    stored = [frame for frame in backend.events(job_id) if frame.id is not None]
+    assert {frame.event for frame in stored} >= {"llm.chunk", "workflow.start"}
+    expected = [(frame.id, frame.event, frame.data) for frame in stored if frame.event != "llm.chunk"]
+    told = [(event["seq"], event["type"], event["payload"]) for event in events]
+    assert told == expected[: len(told)]
+    assert len(told) >= len(expected) - 1, "only the last may still be on its way"
+
+
+def test_what_changed_while_nobody_listened_comes_first(backend: RunningBackend) -> None:
+    with feed(backend) as frames:
+        next(frames)
+        before = backend.submit({"name": "one", "seconds": 0})
+        _seen, cursor = until_state(frames, before, "succeeded")
+    missed = backend.submit({"name": "one", "seconds": 0})
+    backend.wait_for(missed, "success")
+    for query in ({"last_event_id": cursor}, {"after": cursor}):
+        with feed(backend, **query) as frames:
+            seen, _cursor = until_state(frames, missed, "succeeded")
+        assert [frame.event for frame in seen[:2]] == ["overview", "jobs"]
+
+
+def test_a_cursor_that_this_server_never_gave_is_refused(backend: RunningBackend) -> None:
+    for cursor in ("999999999", "yesterday", "-1"):
+        answer = backend.http.get(FEED, params={"after": cursor})
+        assert (answer.status_code, answer.json()["detail"]["code"]) == (422, "invalid_input")
+
+
+def test_acts_are_told_done_and_refused(backend: RunningBackend) -> None:
+    job_id = backend.submit({"name": "one", "seconds": 0})
+    backend.wait_for(job_id, "success")
+    with feed(backend) as frames:
+        next(frames)
+        backend.act(job_id, "expire", reason="by mistake")
+        act = next(frame for frame in frames if frame.event == "act")
+    schemas.AuditRow.model_validate(act.data)
+    assert (act.data["job_id"], act.data["result"]) == (job_id, "refused: not_eligible")
+
+
+def test_r30_the_feed_says_farewell_when_the_server_stops(start_backend: StartBackend) -> None:
+    backend = start_backend()
+    with feed(backend) as frames:
+        next(frames)
+        assert backend.process.stdin is not None
+        backend.process.stdin.close()
+        last = list(frames)[-1]
+    assert last.event == "job.shutdown"
+    wait_until(lambda: backend.process.poll() is not None, what="the backend ends")

@@ -1,0 +1,81 @@
+"""The reason a job is where it is."""
+
+from dataclasses import replace
+
+from job_views import NOW, OPEN, running, view
+from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.jobs.why import Surroundings, Why, explain
+
+ATTEMPT = Attempt("job-1", 1, 1, "w0-e1", 4242, 1, started_at=NOW - 10, heartbeat_at=NOW - 2)
+AROUND = Surroundings(
+    cluster_state="up",
+    slots_total=2,
+    slots_taken=2,
+    dask_state="queued",
+    paused_by=None,
+    ahead=3,
+    running=["job-7", "job-8"],
+    attempt=None,
+)
+
+
+def why(view: JobView, **around: object) -> Why:
+    return explain(view, replace(AROUND, **around), NOW)  # type: ignore[arg-type]
+
+
+def test_a_queued_job_is_told_what_has_the_slots_and_how_many_are_before_it() -> None:
+    reason = why(view(delivered_epoch=1, dask_state="queued"))
+    assert reason.code == "queued"
+    assert "2 of 2 slots are taken" in reason.text
+    assert "3 jobs are before it" in reason.text
+    assert reason.data["taken_by"] == ["job-7", "job-8"]
+
+
+def test_a_dependent_job_is_told_what_it_waits_for() -> None:
+    reason = why(view(waits_for=(OPEN,)))
+    assert reason.code == "dependency"
+    assert reason.data == {"waits_for": ["before-1"]}
+    assert "before-1" in reason.text
+
+
+def test_a_paused_queue_is_named_with_who_paused_it() -> None:
+    reason = why(view(queue="nightly"), paused_by="operator")
+    assert (reason.code, "nightly" in reason.text, "operator" in reason.text) == ("paused", True, True)
+
+
+def test_without_a_scheduler_nothing_is_called_empty() -> None:
+    for one in (view(), view(delivered_epoch=1)):
+        reason = why(one, cluster_state="lost", slots_total=0, slots_taken=0, dask_state=None)
+        assert reason.code == "scheduler_lost"
+        assert "Nothing is lost" in reason.text
+
+
+def test_no_worker_is_told_apart_from_no_free_slot() -> None:
+    assert why(view(), slots_total=0).code == "no_worker"
+    assert why(view(), ahead=0).code == "backlog"
+
+
+def test_a_running_job_is_told_with_its_worker_and_heartbeat() -> None:
+    reason = why(running(stage="extract"), attempt=ATTEMPT)
+    assert reason.code == "running"
+    assert reason.text == ("Running on w0-e1 at stage extract, attempt 1. Its worker's heartbeat is 2 s old.")
+
+
+def test_r16_a_cancel_that_is_not_acknowledged_is_told_with_how_long_and_that_its_slot_is_taken() -> None:
+    reason = why(view(outcome="cancelled", cancel_requested_at=NOW - 7), attempt=ATTEMPT)
+    assert reason.code == "cancelling"
+    assert "7 s ago" in reason.text
+    assert "its slot is still taken" in reason.text
+
+
+def test_a_finished_job_says_how_it_ended_and_why() -> None:
+    reason = why(view(outcome="expired", outcome_reason="deadline passed while queued"))
+    assert reason.code == "finished"
+    assert reason.text == "It expired: deadline passed while queued."
+
+
+def test_a_held_job_says_what_it_needs() -> None:
+    reason = why(view(held_reason="3 attempts ended with their worker"))
+    assert reason.code == "held"
+    assert "until a person resumes it" in reason.text
