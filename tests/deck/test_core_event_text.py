@@ -30,7 +30,7 @@ def event(kind, name=None, **payload):
         (event("workflow.end", "w", data={"output": "done"}), "w  done"),
         (
             event("job.update", "recovered", data={"output": "scheduler lost"}),
-            "recovered after a loss  scheduler lost",
+            "recovered  scheduler lost",
         ),
         (event("job.update", "log", data={"output": "hello"}), "log  hello"),
         (event("job.cancelled", data={"reason": "cancelled by user"}), "cancelled by user"),
@@ -40,7 +40,10 @@ def event(kind, name=None, **payload):
             "citation_use  http://e",
         ),
         (
-            event("artifact.update", data={"type": "todo", "content": [{"content": "x", "status": "in_progress"}]}),
+            event(
+                "artifact.update",
+                data={"type": "todo", "content": [{"content": "x", "status": "in_progress"}]},
+            ),
             "todo 0 of 1 done  x",
         ),
         (event("something.new", "n", data={"a": 1}), 'n  {"a": 1}'),

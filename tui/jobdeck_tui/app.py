@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.deck import Deck
-from jobdeck_tui.link import Link, Reach
+from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
 from jobdeck_tui.screens.base import DeckScreen
@@ -74,7 +74,7 @@ class DeckApp(App[int], inherit_bindings=False):
             end_on_signals(self.end)
         self.set_interval(FLUSH_SECONDS, self._draw)
         self.set_interval(TICK_SECONDS, self._tick)
-        self.call_after_refresh(lambda: self.link.start(self, self.link.run, "link"))
+        self.call_after_refresh(self.link.open)
 
     async def on_unmount(self) -> None:
         """Nothing is left open."""
@@ -116,11 +116,11 @@ class DeckApp(App[int], inherit_bindings=False):
         """Asks Dask itself, only while somebody looks at its answer."""
         self._ticks += 1
         if self.current_mode != "events":
-            self.link.poll_dask(with_cluster=self.current_mode != "jobs" or self._ticks % 3 == 1)
+            self.link.dask.poll(with_cluster=self.current_mode != "jobs" or self._ticks % 3 == 1)
 
     def send_due_acts(self) -> None:
         """Sends the acts whose grace is over."""
-        self.link.send_due()
+        self.link.sender.send_due()
 
     # Going about
 
@@ -163,7 +163,7 @@ class DeckApp(App[int], inherit_bindings=False):
 
     def action_leave_program(self) -> None:
         """Quits; asks first when an act has not been sent or answered yet."""
-        pending = self.link.pending()
+        pending = self.link.sender.pending()
         if not pending or isinstance(self.screen, Question):
             self.end(0)
             return

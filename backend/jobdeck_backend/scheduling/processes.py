@@ -74,7 +74,7 @@ def run_worker(request: dict[str, Any]) -> None:
 
 async def _worker(request: dict[str, Any]) -> None:
     _log_to_stderr()
-    worker = _PlainWorker(
+    worker: Any = _PlainWorker(
         request["scheduler"],
         nthreads=request["threads"],
         name=request["name"],

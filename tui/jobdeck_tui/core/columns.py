@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import NONE, age, cells, fit, short_id, signed, state_label, time_left
+from jobdeck_tui.text.format import NONE, age, cells, elapsed, fit, short_id, signed, state_label, time_left
 
 GUTTER = 3
 """Cells before the first column: the cursor's sign and the mark."""
@@ -66,10 +66,10 @@ def left_seconds(job: Job, now: float) -> float | None:
 
 
 def progress(job: Job) -> str:
-    """Write the stage a job is in, ``report 3/4``; empty before the first."""
-    if job.stage is None:
-        return ""
+    """Write the stage a job is in and how many it completed, ``report 3/4``; empty before the first."""
     total = f"/{job.stages_total}" if job.stages_total is not None else ""
+    if job.stage is None:
+        return f"{job.stages_done}{total} stages" if job.stages_done else ""
     return f"{job.stage} {job.stages_done}{total}"
 
 
@@ -77,6 +77,8 @@ def note(job: Job) -> str:
     """Give the one most useful remark on a job: what went wrong, what it waits for, or where it is."""
     if job.state in ("failed", "expired", "cancelled", "held"):
         return job.error or job.reason or job.note or progress(job)
+    if job.state == "succeeded" and job.started_at is not None and job.finished_at is not None:
+        return job.note or f"took {elapsed(job.finished_at - job.started_at)}"
     return job.note or progress(job) or job.reason or ""
 
 

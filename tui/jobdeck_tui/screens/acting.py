@@ -113,7 +113,7 @@ class ActingScreen(DeckScreen):
             if seconds is None:
                 return
             now = self.deck.now()
-            self.program.link.grant_and_resume(job, seconds, now)
+            self.program.link.sender.grant_and_resume(job, seconds, now)
 
         over = "Its deadline has passed; resumed as it is, it would expire at once."
         self.app.push_screen(GrantOffer(job.job_id, over), answered)

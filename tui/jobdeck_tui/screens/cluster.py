@@ -45,7 +45,7 @@ class ClusterScreen(DeckScreen):
             if self._why is None or self._why.job_id != job_id:
                 self._why = JobView(job_id)
             self._why_read = now
-            self.program.link.read_job(self, self._why)
+            self.program.link.jobs.read(self, self._why)
         rows = cluster_rows(deck.overview, deck.picture, deck.workers(), now, self.size.width)
         known = deck.overview is not None and deck.picture is not None
         if deck.picture_trouble:

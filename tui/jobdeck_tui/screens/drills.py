@@ -105,7 +105,7 @@ class DrillsScreen(DeckScreen):
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes and self.deck.armed == fault:
-                self.program.link.start_drill(fault)
+                self.program.link.sender.start_drill(fault)
             elif yes:
                 self.program.tell("Not injected: the fuse of 30 s had run out. Arm it again.")
             self.deck.disarm()

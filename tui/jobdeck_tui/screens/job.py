@@ -68,7 +68,7 @@ class JobScreen(ActingScreen):
 
     def on_mount(self) -> None:
         """Begins reading the job's stream."""
-        self.program.link.follow_job(self, self.view)
+        self.program.link.jobs.follow(self, self.view)
         self._open(self._tab)
 
     def targets(self) -> tuple[str, ...]:
@@ -88,13 +88,13 @@ class JobScreen(ActingScreen):
             old = not job.finished and now - self._read_at > DETAIL_EVERY_SECONDS
             if signature != self._signature or old:
                 self._signature, self._read_at = signature, now
-                self.program.link.read_job(self, view, with_report=self._tab == "report" or job.finished)
+                self.program.link.jobs.read(self, view, with_report=self._tab == "report" or job.finished)
         elif view.trouble:
             self.query_one("#facts", TextLine).show([(f" {view.job_id}  {view.trouble}", "bad")])
         else:
             if now - self._read_at > DETAIL_EVERY_SECONDS:
                 self._read_at = now
-                self.program.link.read_job(self, view, with_report=True)
+                self.program.link.jobs.read(self, view, with_report=True)
             self.query_one("#facts", TextLine).show([(f" {view.job_id}  reading its record …", "faint")])
         self.query_one("#events", EventLog).flush()
         if everything or self._drawn != view.revision or (job is not None and not job.finished):
@@ -141,7 +141,7 @@ class JobScreen(ActingScreen):
         switcher.current = tab
         self.query_one(f"#{tab}").focus()
         if tab == "report":
-            self.program.link.read_job(self, self.view, with_report=True)
+            self.program.link.jobs.read(self, self.view, with_report=True)
         self.flush(everything=True)
 
     def action_tab(self, step: int) -> None:

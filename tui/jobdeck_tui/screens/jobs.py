@@ -12,11 +12,11 @@ from textual.timer import Timer
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.cluster_words import strip
-from jobdeck_tui.core.columns import Column, cell, display_state, left_seconds, visible
+from jobdeck_tui.core.columns import Column, visible
 from jobdeck_tui.core.filter_fields import JOBS
-from jobdeck_tui.core.job_view import JobView, left_look
+from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
-from jobdeck_tui.text.format import short_id
+from jobdeck_tui.screens.job_cells import job_cell
 from jobdeck_tui.widgets.counts import Counts
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.preview import Preview
@@ -99,21 +99,7 @@ class JobsScreen(ActingScreen):
             return [Cell("") for _ in columns]
         now = self.deck.now()
         acting = self.deck.act_words(row_id, now)
-        return [self._cell(job, column, now, acting) for column in columns if isinstance(column, Column)]
-
-    @staticmethod
-    def _cell(job: Job, column: Column, now: float, acting: str) -> Cell:
-        text = short_id(job.job_id, column.width) if column.key == "id" else cell(job, column.key, now)
-        if column.key == "state":
-            state = display_state(job)
-            return Cell(text, job.state if state == job.state else "warn")
-        if column.key == "left":
-            return Cell(text, left_look(left_seconds(job, now)))
-        if column.key == "note":
-            if acting:
-                return Cell(acting, "warn")
-            return Cell(text, "failed" if job.state == "failed" else "faint" if job.finished else "")
-        return Cell(text, "faint" if job.finished else "")
+        return [job_cell(job, column, now, acting) for column in columns if isinstance(column, Column)]
 
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws what changed."""
@@ -134,8 +120,14 @@ class JobsScreen(ActingScreen):
         table.set_marked(deck.selection.marked)
         self._flush_lines()
         if self.has_class("-preview"):
-            cursor = table.cursor_id
-            self.query_one(Preview).flush(self.seen_job(cursor) if cursor else None, now)
+            self._flush_preview(now)
+
+    def _flush_preview(self, now: float) -> None:
+        preview, cursor = self.query_one(Preview), self.table.cursor_id
+        job = self.seen_job(cursor) if cursor is not None else None
+        preview.flush(job, now)
+        if preview.wants_record(job, now) and preview.view is not None:
+            self.program.link.jobs.read(self, preview.view)
 
     def _counts_down(self, row_id: str) -> bool:
         job = self.seen_job(row_id)
@@ -208,8 +200,8 @@ class JobsScreen(ActingScreen):
         view = JobView(cursor) if cursor is not None else None
         preview.show_view(view)
         if view is not None:
-            self.program.link.follow_job(self, view)
-            self.program.link.read_job(self, view)
+            self.program.link.jobs.follow(self, view)
+            self.deck.fresh = True
 
     # Keys
 

@@ -13,6 +13,9 @@ from jobdeck_tui.text.format import fit
 from jobdeck_tui.widgets.line_view import LineView
 
 LABEL_WIDTH = 15
+JOB_CELLS = 8
+WIDE_JOB_CELLS = 20
+WIDE_FROM_CELLS = 110
 SIDE_STEP = 20
 
 
@@ -173,7 +176,8 @@ class EventLog(LineView, can_focus=True):
         style = base + self.look(line.style) if line.style else base
         head = f" {self._time_words(line.at)} "
         if self._with_job:
-            head += f"{line.job_id[:8]:8} "
+            room = WIDE_JOB_CELLS if width >= WIDE_FROM_CELLS else JOB_CELLS
+            head += f"{line.job_id[:room]:{room}} "
         text = line.words[self._side :]
         segments = [
             Segment(head, base + self.look("reverse" if number == self._found else "faint")),

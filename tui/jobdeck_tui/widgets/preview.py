@@ -10,6 +10,8 @@ from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.text_line import TextLine
 
+WHY_EVERY_SECONDS = 2.0
+
 
 class Preview(Vertical):
     """Facts and events of one job; the reading itself is the program's."""
@@ -17,6 +19,8 @@ class Preview(Vertical):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's own name)
         super().__init__(id=id)
         self.view: JobView | None = None
+        self._read: tuple[object, ...] = ()
+        self._read_at = float("-inf")
 
     def compose(self) -> ComposeResult:
         """Two lines of facts, one of why, and the events."""
@@ -39,8 +43,19 @@ class Preview(Vertical):
             words.show([(" No job under the cursor.", "faint")])
             return
         head = facts(job, now, self.size.width)
-        why = ""
-        if self.view is not None and self.view.job_id == job.job_id and self.view.detail is not None:
-            why = self.view.detail.why_text
+        detail = self.view.detail if self.view is not None and self.view.job_id == job.job_id else None
+        # A reason that was true of an earlier state is not shown.
+        why = detail.why_text if detail is not None and detail.job.state == job.state else ""
         words.show([*head[0], ("\n", ""), *head[1], ("\n", ""), (f" {why}", "notice")])
         self.query_one(EventLog).flush()
+
+    def wants_record(self, job: Job | None, now: float) -> bool:
+        """Whether the record should be read again: the job went on, or the reason may have changed."""
+        if job is None or self.view is None or self.view.job_id != job.job_id:
+            return False
+        signature = (job.job_id, job.version, job.state, job.attempt)
+        due = not job.finished and now - self._read_at > WHY_EVERY_SECONDS
+        if signature == self._read and not due:
+            return False
+        self._read, self._read_at = signature, now
+        return True

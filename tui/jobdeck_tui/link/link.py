@@ -1,0 +1,122 @@
+"""The link to one server: reaches it, follows its feed for ever, and holds the parts that read and send."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from jobdeck_tui.link.dask import DaskReader
+from jobdeck_tui.link.jobs import JobReader
+from jobdeck_tui.link.sender import Sender
+from jobdeck_tui.link.wire import Wire
+
+if TYPE_CHECKING:
+    from jobdeck_tui.app import DeckApp
+    from jobdeck_tui.client.feed import FeedItem
+
+
+class Reach(Protocol):
+    """Finds or starts the server."""
+
+    async def reach(self, say: Callable[[str], None]) -> str:
+        """The server's URL; ``say`` takes words on what is being waited for."""
+
+    def trouble(self) -> str | None:
+        """What is known of why the server does not answer."""
+
+
+class Link:
+    """The one user of the client."""
+
+    def __init__(self, program: "DeckApp", reach: Reach) -> None:
+        self._wire = Wire(program)
+        self._reach = reach
+        self.jobs = JobReader(self._wire)
+        self.dask = DaskReader(self._wire)
+        self.sender = Sender(self._wire)
+
+    def open(self) -> None:
+        """Begins, on the running event loop."""
+        self._wire.start(self._wire.program, self._run, "link")
+
+    async def _run(self) -> None:
+        """Reaches the server, then follows its feed for ever."""
+        await asyncio.to_thread(_import_client)
+        from jobdeck_tui.client.api import Api
+        from jobdeck_tui.client.errors import ClientError
+        from jobdeck_tui.client.feed import Feed
+
+        try:
+            url = await self._reach.reach(self._say_progress)
+        except ClientError as error:
+            self._wire.program.give_up(error.message, getattr(error, "exit_code", 3))
+            return
+        self._wire.deck.server_words = url.split("://", 1)[-1]
+        self._say_progress("")
+        self._wire.api = Api(url)
+        self._wire.ready.set()
+        async for item in Feed(self._wire.api, events=True).items():
+            self._take(item)
+
+    def _say_progress(self, words: str) -> None:
+        self._wire.deck.start_words = words
+        self._wire.deck.fresh = True
+
+    def _take(self, item: "FeedItem") -> None:
+        from jobdeck_tui.client import feed
+
+        deck = self._wire.deck
+        match item:
+            case feed.Lost():
+                now, wall = deck.monotonic(), deck.now()
+                if item.status is not None:
+                    deck.connection.denied(now, wall, item.status)
+                else:
+                    reason = self._reach.trouble() or item.reason
+                    deck.connection.lost(now, wall, reason, item.retry_in)
+                deck.agreement.forget()
+                deck.fresh = True
+                return
+            case feed.Connected():
+                if not item.resumed:
+                    self._wire.start(self._wire.program, self._list_jobs, "pages", exclusive=True)
+                return
+            case feed.OverviewSeen():
+                deck.take_overview(item.overview)
+            case feed.JobsChanged():
+                deck.take_jobs(item.jobs)
+                deck.unreadable += item.unreadable
+            case feed.EventSeen():
+                deck.take_event(item.event)
+            case feed.DrillChanged():
+                deck.take_drill(item.drill)
+            case feed.FrameUnreadable():
+                deck.unreadable += 1
+        deck.take_frame()
+
+    async def _list_jobs(self) -> None:
+        from jobdeck_tui.client.errors import ClientError
+
+        if self._wire.api is None:
+            return
+        try:
+            async for page in self._wire.api.pages():
+                self._wire.deck.take_jobs(page.jobs)
+                self._wire.deck.unreadable += page.unreadable
+                self._wire.deck.fresh = True
+        except ClientError as error:
+            self._wire.program.tell(
+                f"The job list could not be read whole: {error.message}", severity="warning"
+            )
+
+    async def close(self) -> None:
+        """Ends every connection."""
+        await self.dask.close()
+        if self._wire.api is not None:
+            await self._wire.api.close()
+
+
+def _import_client() -> None:
+    """The HTTP client takes a tenth of a second to import: on a thread, after the first frame."""
+    import jobdeck_tui.client.api
+    import jobdeck_tui.client.dask_dashboard
+    import jobdeck_tui.client.stream  # noqa: F401

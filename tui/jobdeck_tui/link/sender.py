@@ -1,0 +1,86 @@
+"""What goes out: acts whose grace is over, and drills. Each outcome becomes a fact in the deck's memory."""
+
+from functools import partial
+
+from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.acts import Phase, Tracked
+from jobdeck_tui.core.drill_words import Fault
+from jobdeck_tui.core.eligibility import Act
+from jobdeck_tui.link.wire import Wire
+
+
+class Sender:
+    """Sends; nothing else in the deck changes anything on a server."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._resume_after: set[int] = set()
+
+    def send_due(self) -> None:
+        """Sends the acts whose grace is over."""
+        live = not self._wire.deck.refusal()
+        for tracked in self._wire.deck.acts.due(self._wire.deck.now(), live=live):
+            self._wire.deck.take_act(tracked)
+            self._wire.start(self._wire.program, partial(self._send, tracked), "acts")
+
+    def grant_and_resume(self, job: Job, extend_seconds: float, now: float) -> None:
+        """Grants a later window, and resumes the job once that was accepted."""
+        tracked = self._wire.deck.acts.confirmed(Act.GRANT, [job], now, extend_seconds=extend_seconds)[0]
+        self._resume_after.add(tracked.number)
+        self.send_due()
+
+    async def _send(self, tracked: Tracked) -> None:
+        from jobdeck_tui.client.errors import ClientError, Refused, TimedOut
+
+        deck, acts = self._wire.deck, self._wire.deck.acts
+        if self._wire.api is None:
+            return
+        try:
+            job = await self._wire.api.act(
+                tracked.act.value,
+                tracked.job_id,
+                version=tracked.version,
+                reason="from the deck",
+                extend_seconds=tracked.extend_seconds,
+            )
+        except TimedOut:
+            deck.take_act(acts.unknown(tracked.number))
+        except Refused as error:
+            deck.take_act(acts.refused(tracked.number, error.message, error.current))
+            if error.current is not None:
+                deck.take_jobs([error.current])
+        except ClientError as error:
+            deck.take_act(acts.refused(tracked.number, error.message))
+        else:
+            deck.take_act(acts.accepted(tracked.number, job, deck.now()))
+            deck.take_jobs([job])
+            if tracked.number in self._resume_after:
+                acts.confirmed(Act.RESUME, [job], deck.now())
+                self.send_due()
+        self._resume_after.discard(tracked.number)
+        deck.fresh = True
+
+    def start_drill(self, fault: Fault) -> None:
+        """Injects a fault."""
+        self._wire.start(self._wire.program, partial(self._drill, fault), "drill")
+
+    async def _drill(self, fault: Fault) -> None:
+        from jobdeck_tui.client.errors import ClientError
+
+        if self._wire.api is None:
+            return
+        try:
+            self._wire.deck.take_drill(
+                await self._wire.api.start_drill(fault.name, confirm=fault.name, target=fault.target)
+            )
+        except ClientError as error:
+            self._wire.program.tell(f"The drill was not started: {error.message}", severity="error")
+        self._wire.deck.fresh = True
+
+    def pending(self) -> list[Tracked]:
+        """Acts that were asked for and not sent yet, or sent and not answered."""
+        return [
+            tracked
+            for tracked in self._wire.deck.acts.unfinished()
+            if tracked.phase in (Phase.GRACE, Phase.SENT)
+        ]
