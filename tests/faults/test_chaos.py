@@ -3,13 +3,14 @@
 import os
 import random
 import signal
-import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from running_backend import JOBS, RunningBackend, wait_until
+from running_backend import JOBS, Frame, RunningBackend, wait_until
 
 JOB_COUNT = 24
+FOLLOWED = 8
 ACTS = [
     "cancel",
     "cancel",
@@ -71,6 +72,14 @@ class Chaos:
             answer = self.backend.act(self.random.choice(self.job_ids), act)
             assert answer.status_code in {200, 409}, answer.text
 
+    def let_some_work_be_done(self) -> None:
+        lines = len(self.backend.journal()) + self.random.randint(0, 8)
+        wait_until(
+            lambda: len(self.backend.journal()) >= lines or not unsettled(self.backend, self.job_ids),
+            30,
+            what="the work goes on",
+        )
+
 
 def _kill(pid: int | list) -> None:
     if pid:
@@ -90,26 +99,60 @@ def test_i1_i18_every_job_ends_and_the_records_stay_whole(start_backend, seed: i
     chaos = Chaos(backend, seed)
     for _ in range(JOB_COUNT):
         chaos.submit()
+    followed = chaos.job_ids[:FOLLOWED]
+    with ThreadPoolExecutor(FOLLOWED) as pool:
+        live = {job_id: pool.submit(backend.events, job_id) for job_id in followed}
+        _disturb(backend, chaos)
+    assert backend.violations() == []
+    for job_id in chaos.job_ids:
+        _check(backend, chaos, job_id, live[job_id].result() if job_id in live else [])
+    assert backend.wait_for(backend.submit())["outcome"] == "succeeded"
+
+
+def test_i1_i18_every_job_outlives_the_deaths_of_the_backend(start_backend) -> None:
+    backend = start_backend()
+    chaos = Chaos(backend, 2)
+    for _ in range(JOB_COUNT // 2):
+        chaos.submit()
+    for _ in range(3):
+        for _ in range(3):
+            chaos.act()
+            chaos.let_some_work_be_done()
+        backend.signal(signal.SIGKILL)
+        backend.wait_until_gone()
+        backend = chaos.backend = start_backend(state_dir=backend.state_dir)
+    _settle(backend, chaos)
+    assert backend.violations() == []
+    for job_id in chaos.job_ids:
+        _check(backend, chaos, job_id, [])
+
+
+def _disturb(backend: RunningBackend, chaos: Chaos) -> None:
     for _ in range(20):
         chaos.act()
-        time.sleep(chaos.random.uniform(0, 0.6))  # the chaos's own pace: nothing is waited for
+        chaos.let_some_work_be_done()
+    _settle(backend, chaos)
+
+
+def _settle(backend: RunningBackend, chaos: Chaos) -> None:
     # Jobs whose predecessor is held wait with it.
     for job_id in chaos.job_ids:
         if backend.record(job_id).held_reason:
             backend.http.post(f"{JOBS}/job/{job_id}/cancel")
     wait_until(lambda: not unsettled(backend, chaos.job_ids), 60, what="every job has ended")
     wait_until(lambda: not any(a.ended_at is None for j in chaos.job_ids for a in backend.attempts(j)), 10)
-    assert backend.violations() == []
-    for job_id in chaos.job_ids:
-        frames = backend.events(job_id)
-        assert [frame.id for frame in frames if frame.id is not None] == list(
-            range(1, backend.record(job_id).event_seq + 1)
-        )
-        assert frames[-1].data["status"] == backend.record(job_id).status
-        done = backend.stages(job_id)
-        for line in backend.journal(job_id):
-            on_record = {run.node: run.attempt for run in done}
-            assert line["attempt"] <= on_record.get(line["stage"], line["attempt"])
-        if backend.record(job_id).status == "success":
-            assert [run.node for run in done if run.node in chaos.stages[job_id]] == chaos.stages[job_id]
-    assert backend.wait_for(backend.submit())["outcome"] == "succeeded"
+
+
+def _check(backend: RunningBackend, chaos: Chaos, job_id: str, live: list[Frame]) -> None:
+    record = backend.record(job_id)
+    frames = backend.events(job_id)
+    log = [frame for frame in frames if frame.id is not None]
+    assert [frame.id for frame in log] == list(range(1, record.event_seq + 1))
+    assert frames[-1].data["status"] == record.status
+    seen = [frame for frame in live if frame.id is not None]
+    assert seen == log[: len(seen)], "a live stream is the log, up to the end it was told"
+    done = {run.node: run.attempt for run in backend.stages(job_id)}
+    for line in backend.journal(job_id):
+        assert line["attempt"] <= done.get(line["stage"], line["attempt"]), "a stage on record ran again"
+    if record.status == "success":
+        assert [node for node in done if node in chaos.stages[job_id]] == chaos.stages[job_id]
