@@ -308,6 +308,11 @@ class RunningBackend:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
+    def worker_directories(self) -> list[str]:
+        """Dask's scratch directories, one a worker."""
+        found = (self.state_dir / "dask").rglob("*worker-*")
+        return sorted(path.name for path in found if path.is_dir())
+
     def wait_until_gone(self, timeout_s: float = 10.0) -> None:
         """Wait until no process of this state directory is left."""
         self.process.wait(timeout_s)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
 
@@ -91,16 +91,17 @@ class Backend:
     async def stop(self) -> None:
         """Stop every duty, the cluster first, and write what is waiting."""
         self.say_farewell()
-        await self.drills.stop()
-        await self.feed.stop()
-        await self.agreement.stop()
-        await self.dispatcher.stop()
-        await self.cluster.stop()
-        await self.reaper.stop()
-        await self.reaper.release()
-        await self.tailer.stop()
-        self.writer.stop()
-        self.database.close()
+        async with AsyncExitStack() as last_first:  # every step is taken, whatever became of the one before
+            last_first.callback(self.database.close)
+            last_first.callback(self.writer.stop)
+            last_first.push_async_callback(self.tailer.stop)
+            last_first.push_async_callback(self.reaper.release)
+            last_first.push_async_callback(self.reaper.stop)
+            last_first.push_async_callback(self.cluster.stop)
+            last_first.push_async_callback(self.dispatcher.stop)
+            last_first.push_async_callback(self.agreement.stop)
+            last_first.push_async_callback(self.feed.stop)
+            last_first.push_async_callback(self.drills.stop)
 
     # What the cluster tells.
 

@@ -29,14 +29,20 @@ class Submitted:
 
 def load(server: Server, requests: int, queue: str) -> Submitted:
     """Submit no-op jobs from a process of its own."""
-    url = urlsplit(server.url)
-    words = [url.hostname or "", str(url.port), str(CONNECTIONS), str(requests), queue]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.http_load", *words], stdout=subprocess.PIPE, check=True
-    )
-    told = json.loads(done.stdout)
+    with started(server, CONNECTIONS, requests, 0, "submit", queue) as process:
+        told = json.loads(process.communicate()[0])
     p95_ms = percentile(told["latencies"], 0.95) * 1_000
     return Submitted(told["accepted"] / told["seconds"], p95_ms, told["errors"])
+
+
+def started(
+    server: Server, connections: int, requests: int, rate: float, *what: str
+) -> "subprocess.Popen[bytes]":
+    """An HTTP client on its way; see ``http_load``."""
+    url = urlsplit(server.url)
+    words = [url.hostname, url.port, connections, requests, rate, *what]
+    command = [sys.executable, "-m", "tests.bench.http_load", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
 def bare_sqlite_per_second(rows: int = 2_000) -> float:

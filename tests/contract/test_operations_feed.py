@@ -103,6 +103,28 @@ def test_acts_are_told_done_and_refused(backend: RunningBackend) -> None:
     assert (act.data["job_id"], act.data["result"]) == (job_id, "refused: not_eligible")
 
 
+def test_r37_the_loss_of_the_scheduler_and_the_drill_are_told_at_once(backend: RunningBackend) -> None:
+    backend.wait_for_dask()
+    epoch = backend.overview()["scheduler"]["epoch"]
+    with feed(backend) as frames:
+        next(frames)
+        drill = {"fault": "scheduler-loss", "confirm": "scheduler-loss"}
+        assert backend.http.post("/v1/ops/drills", json=drill).status_code == 202
+        schedulers, drills = [], []
+        while not drills or drills[-1]["state"] == "running":
+            frame = next(frames)
+            if frame.event == "overview":
+                schedulers.append((frame.data["scheduler"]["state"], frame.data["scheduler"]["epoch"]))
+            elif frame.event == "drill":
+                drills.append(frame.data)
+    for one in drills:
+        schemas.Drill.model_validate(one)
+    assert [len(one["timeline"]) for one in drills] == sorted(len(one["timeline"]) for one in drills)
+    assert drills[-1]["state"] == "passed"
+    assert any(state in {"lost", "starting"} for state, _epoch in schedulers), schedulers
+    assert schedulers[-1] == ("up", epoch + 1) or backend.overview()["scheduler"]["epoch"] == epoch + 1
+
+
 def test_r30_the_feed_says_farewell_when_the_server_stops(start_backend: StartBackend) -> None:
     backend = start_backend()
     with feed(backend) as frames:

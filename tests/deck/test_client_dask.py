@@ -59,7 +59,33 @@ def read(url):
     return asyncio.run(run())
 
 
+def test_a_busy_dask_that_cannot_describe_itself_is_read_all_the_same(dask):
+    address, url = dask
+
+    async def watch(client):
+        dashboard = DaskDashboard(url)
+        statuses, pictures = set(), []
+        async with httpx.AsyncClient() as plain:
+            first = await dashboard.read()
+            while not first.workers:
+                first = await dashboard.read()
+            futures = client.map(time.sleep, [0.05] * 60, pure=False)
+            while 500 not in statuses or len(pictures) < 10:
+                statuses.add((await plain.get(f"{url}/json/identity.json")).status_code)
+                pictures.append(await dashboard.read())
+        await dashboard.close()
+        return first, pictures, futures
+
+    with Client(address) as client:
+        first, pictures, _ = asyncio.run(watch(client))
+    assert {seen.scheduler_id for seen in pictures} == {first.scheduler_id}
+    assert {[worker.name for worker in seen.workers] == ["w0"] for seen in pictures} == {True}
+    assert all(worker.last_seen_age < 2 for seen in pictures for worker in seen.workers)
+    assert any(worker.executing for seen in pictures for worker in seen.workers)
+
+
 def test_tasks_and_workers_are_told_as_dask_tells_them(dask):
+    # The last test on this cluster: its worker's thread sleeps on.
     address, url = dask
     with Client(address) as client:
         wait_until(lambda: read(url).workers)
@@ -88,31 +114,6 @@ def test_a_dashboard_that_is_not_there_or_not_dasks_is_told_apart():
         asyncio.run(run())
     with pytest.raises(NotReachable):
         read("http://127.0.0.1:9")
-
-
-def test_a_busy_dask_that_cannot_describe_itself_is_read_all_the_same(dask):
-    address, url = dask
-
-    async def watch(client):
-        dashboard = DaskDashboard(url)
-        statuses, pictures = set(), []
-        async with httpx.AsyncClient() as plain:
-            first = await dashboard.read()
-            while not first.workers:
-                first = await dashboard.read()
-            futures = client.map(time.sleep, [0.05] * 60, pure=False)
-            while 500 not in statuses or len(pictures) < 10:
-                statuses.add((await plain.get(f"{url}/json/identity.json")).status_code)
-                pictures.append(await dashboard.read())
-        await dashboard.close()
-        return first, pictures, futures
-
-    with Client(address) as client:
-        first, pictures, _ = asyncio.run(watch(client))
-    assert {seen.scheduler_id for seen in pictures} == {first.scheduler_id}
-    assert {[worker.name for worker in seen.workers] == ["w0"] for seen in pictures} == {True}
-    assert all(worker.last_seen_age < 2 for seen in pictures for worker in seen.workers)
-    assert any(worker.executing for seen in pictures for worker in seen.workers)
 
 
 def test_a_hostile_dashboard_is_no_picture():

@@ -30,7 +30,7 @@ def event(kind, name=None, **payload):
         (event("workflow.end", "w", data={"output": "done"}), "w  done"),
         (
             event("job.update", "recovered", data={"output": "scheduler lost"}),
-            "recovered after a loss  scheduler lost",
+            "recovered  scheduler lost",
         ),
         (event("job.update", "log", data={"output": "hello"}), "log  hello"),
         (event("job.cancelled", data={"reason": "cancelled by user"}), "cancelled by user"),

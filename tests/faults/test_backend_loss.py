@@ -117,3 +117,12 @@ def test_r30_a_stopped_backend_is_resumed_by_the_next_start(start_backend) -> No
     second = start_backend(state_dir=first.state_dir)
     assert second.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
     second.assert_no_stage_repeated(job_id, NAMES)
+
+
+def test_a_backend_with_a_hanging_fork_server_ends_all_the_same(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    os.kill(backend.pid_of("fork server"), signal.SIGSTOP)
+    backend.signal(signal.SIGTERM)
+    backend.wait_until_gone(8)
+    assert backend.process.returncode == 0

@@ -126,3 +126,17 @@ def test_r23_three_losses_in_a_row_leave_every_job_done_once(start_backend) -> N
     for job_id in job_ids:
         assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
         backend.assert_no_stage_repeated(job_id, NAMES)
+    assert len(backend.worker_directories()) == 2, "killed workers' directories are cleared at each epoch"
+
+
+def test_r23_a_fork_server_that_hangs_is_replaced_when_it_is_needed(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    epoch, fork_server = backend.epoch(), backend.pid_of("fork server")
+    scheduler = backend.pid_of("scheduler")
+    os.kill(fork_server, signal.SIGSTOP)
+    os.kill(scheduler, signal.SIGKILL)
+    job_id = backend.submit({"name": "only"})
+    assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+    assert backend.epoch() > epoch
+    assert fork_server not in backend.processes()

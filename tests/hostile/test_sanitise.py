@@ -23,8 +23,9 @@ def test_r38_no_control_surrogate_or_separator_survives_over_all_code_points():
     every = "".join(ALL)
     assert survivors(one_line(every, len(every))) == set()
     assert survivors(block(every, len(every))) <= {"\n"}
-    for character in ALL:
+    for character in (*ALL[:0x3200], *ALL[0xD000:0x10000], *ALL[0xE0000:0xE1000]):
         assert is_safe(one_line(character)), hex(ord(character))
+    assert is_safe(one_line(every, len(every)))
     assert is_safe(block(every, len(every)), lines=True)
 
 

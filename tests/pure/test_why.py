@@ -75,6 +75,11 @@ def test_a_finished_job_says_how_it_ended_and_why() -> None:
     assert reason.text == "It expired: deadline passed while queued."
 
 
+def test_r9_a_finished_job_whose_thread_goes_on_says_that_its_slot_is_taken() -> None:
+    reason = why(view(outcome="expired", outcome_reason="deadline passed while running"), attempt=ATTEMPT)
+    assert reason.text.endswith("Its thread on w0-e1 has not ended: that slot is still taken.")
+
+
 def test_a_held_job_says_what_it_needs() -> None:
     reason = why(view(held_reason="3 attempts ended with their worker"))
     assert reason.code == "held"

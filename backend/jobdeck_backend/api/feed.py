@@ -110,9 +110,9 @@ class Feed(Loop):
         self._position = new[-1].position
         listeners = [one for one in self._subscriptions if one.wants_events]
         if listeners:
-            told = (shapes.event(event) for event in new if event.type != "llm.chunk")
-            frames = b"".join(b"event: event\ndata: " + data + b"\n\n" for data in told)
-            self._push(listeners, frames)
+            told = [shapes.event(event) for event in new if event.type != "llm.chunk"]
+            if told:
+                self._push(listeners, b"".join(b"event: event\ndata: " + data + b"\n\n" for data in told))
         if self._changed:
             self.wake()
 
@@ -194,7 +194,7 @@ class Feed(Loop):
             if not self._watching:
                 return
             due = now() >= self._overview_due
-            picture = await asyncio.to_thread(self._board.picture)
+            picture = await asyncio.to_thread(self._board.picture, OVERVIEW_S / 2 if due else OVERVIEW_S)
             self._compare(picture)
             if due:
                 self._overview_due = now() + OVERVIEW_S
@@ -221,7 +221,8 @@ class Feed(Loop):
                 job_id for job_id, state in picture.states.items() if self._states.get(job_id, state) != state
             )
             self._states = picture.states
-            self._compare_forecast(picture)
+            if picture.slots_total:  # without a slot nothing is predicted: that is soon over, and no news
+                self._compare_forecast(picture)
         if now() >= self._heartbeats_due:
             self._heartbeats_due = now() + HEARTBEAT_S
             self._changed.update(job_id for job_id, state in picture.states.items() if state is State.RUNNING)

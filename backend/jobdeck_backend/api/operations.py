@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.operations_jobs import OPERATOR
+from jobdeck_backend.api.operations_jobs import OPERATOR, UNSAID
 from jobdeck_backend.api.services import Services, services
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
@@ -39,13 +39,13 @@ def queues(serving: Serving) -> Response:
 
 
 @router.post("/queues/{name}/pause", response_model=schemas.QueueView, responses=BAD_NAME)
-async def pause(name: QueueName, act: schemas.Act, serving: Serving) -> Response:
+async def pause(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """Hand no more of this queue's jobs to Dask; it goes on accepting them."""
     return await _set_paused(serving, name, act, paused=True)
 
 
 @router.post("/queues/{name}/resume", response_model=schemas.QueueView, responses=BAD_NAME)
-async def resume(name: QueueName, act: schemas.Act, serving: Serving) -> Response:
+async def resume(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """Hand out this queue's jobs again."""
     return await _set_paused(serving, name, act, paused=False)
 

@@ -27,6 +27,8 @@ Serving = Annotated[Services, Depends(services)]
 
 INPUT_SHOWN_CHARS = 20_000
 OPERATOR = "operator"
+UNSAID = schemas.Act()
+"""An act without a body: no reason, whatever the version."""
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
 ACT: dict[int | str, dict[str, Any]] = {
@@ -181,19 +183,19 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
 
 
 @router.post("/jobs/{job_id}/cancel", response_model=schemas.JobRow, responses=ACT)
-async def cancel(job_id: str, act: schemas.Act, serving: Serving) -> Response:
+async def cancel(job_id: str, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """Cancel an unfinished job."""
     return await _act(serving, "cancel", job_id, operators.cancel, act)
 
 
 @router.post("/jobs/{job_id}/expire", response_model=schemas.JobRow, responses=ACT)
-async def expire(job_id: str, act: schemas.Act, serving: Serving) -> Response:
+async def expire(job_id: str, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """End an unfinished job's usefulness now."""
     return await _act(serving, "expire", job_id, operators.expire, act)
 
 
 @router.post("/jobs/{job_id}/resume", response_model=schemas.JobRow, responses=ACT)
-async def resume(job_id: str, act: schemas.Act, serving: Serving) -> Response:
+async def resume(job_id: str, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """Run a held, failed, cancelled or expired job again on its thread, while it has time left."""
     return await _act(serving, "resume", job_id, operators.resume, act)
 

@@ -46,7 +46,7 @@ def explain(view: JobView, around: Surroundings, now: float) -> Why:
     if cancel_pending and around.attempt is not None:
         return _cancelling(view, around.attempt, now)
     if view.finished:
-        return _finished(view)
+        return _finished(view, around.attempt)
     match view.state:
         case State.HELD:
             text = f"Held: {view.source.held_reason}. Nothing happens to it until a person resumes it."
@@ -70,10 +70,14 @@ def explain(view: JobView, around: Surroundings, now: float) -> Why:
     return _in_line(view, around)
 
 
-def _finished(view: JobView) -> Why:
+def _finished(view: JobView, attempt: Attempt | None) -> Why:
     because = f": {view.reason}" if view.reason else ""
+    text = f"It {_ENDED[view.state]}{because}."
     data = {"outcome": view.source.outcome, "reason": view.reason}
-    return Why("finished", f"It {_ENDED[view.state]}{because}.", data)
+    if attempt is not None:
+        text += f" Its thread on {attempt.worker} has not ended: that slot is still taken."
+        data["slot_taken_on"] = attempt.worker
+    return Why("finished", text, data)
 
 
 _ENDED: Mapping[State, str] = {

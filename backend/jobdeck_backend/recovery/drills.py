@@ -47,6 +47,7 @@ class Drills:
         self._cluster = cluster
         self._on_change = on_change
         self._task: asyncio.Task[None] | None = None
+        self._starting = asyncio.Lock()
 
     async def close_interrupted(self) -> None:
         """At start: a drill whose backend ended with it was never judged."""
@@ -68,11 +69,15 @@ class Drills:
             raise NotAllowed("this server does not allow drills")
         if confirm != fault:
             raise InvalidInput(f"confirm must repeat the fault's name, {fault}; nothing was done")
-        if self._task is not None and not self._task.done():
+        if self._starting.locked() or (self._task is not None and not self._task.done()):
             raise NotEligible("another drill runs; wait for its end")
+        async with self._starting:
+            return await self._inject(fault, target)
+
+    async def _inject(self, fault: Fault, target: str | None) -> dict[str, Any]:
+        before = await asyncio.to_thread(look_before, self._database)
         if self._cluster.state != "up":
             raise NotEligible(f"the cluster is not up ({self._cluster.state}); nothing was done")
-        before = await asyncio.to_thread(look_before, self._database)
         process = self._process(fault, target, before)
         drill = Drill(uuid4().hex[:12], fault, process.name, started_at=now())
         watch = Watch(self._database, self._cluster, drill, before)

@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 
 PROBE_S = 0.25
 RETRY_S = 0.5
+GONE_WITHIN_S = 5.0
 CLIENT_TIMEOUT = "3s"
 
 State = Literal["up", "suspect", "lost", "starting"]
@@ -211,8 +212,13 @@ class EmbeddedCluster:
         self.workers = {}
         for process in processes:
             process.signal(signal.SIGKILL)
-        for process in processes:
-            await process.exited.wait()
+        try:
+            async with asyncio.timeout(GONE_WITHIN_S):
+                for process in processes:
+                    await process.exited.wait()
+        except TimeoutError:
+            # The kernel has ended them; it is the fork server that hangs and does not say so.
+            await self._forks.kill()
         self.address = self.dashboard_url = self.snapshot = None
 
     async def _close_client(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 READY_WITHIN_S = 20.0
+HEED_WITHIN_S = 2.0
 
 
 class ForkedProcess:
@@ -108,10 +109,18 @@ class ForkServer:
         return forked
 
     async def stop(self) -> None:
-        """End it and everything it started."""
+        """End it and everything it started; one that does not heed is killed, and all with it."""
         if self._process is not None and self._process.returncode is None:
             assert self._process.stdin is not None
             self._process.stdin.close()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), HEED_WITHIN_S)
+        await self.kill()
+
+    async def kill(self) -> None:
+        """SIGKILL; the kernel ends everything it started."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
             await self._process.wait()
         if self._reading is not None:
             await self._reading

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution, notices
+from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.jobs.records import Claim, Status
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
@@ -64,6 +65,8 @@ class Heart:
             for one, pulse in watched:
                 try:
                     self._look(one, pulse)
+                except JobStopped:
+                    continue  # it was taken away between the look and the write: the next look tells it so
                 except DBAPIError as error:
                     log.warning(
                         "heartbeat not written; tried again", job_id=one.claim.job_id, error=str(error.orig)

@@ -66,10 +66,10 @@ def left_seconds(job: Job, now: float) -> float | None:
 
 
 def progress(job: Job) -> str:
-    """Write the stage a job is in, ``report 3/4``; empty before the first."""
-    if job.stage is None:
-        return ""
+    """Write the stage a job is in and how many it completed, ``report 3/4``; empty before the first."""
     total = f"/{job.stages_total}" if job.stages_total is not None else ""
+    if job.stage is None:
+        return f"{job.stages_done}{total} stages" if job.stages_done else ""
     return f"{job.stage} {job.stages_done}{total}"
 
 

@@ -9,11 +9,11 @@ from jobdeck_tui.text.sanitise import one_line
 BODY_CHARACTERS = 300
 NOTICES = {
     "submitted": "accepted",
-    "recovered": "recovered after a loss",
-    "resumed": "resumed by an operator",
-    "granted": "granted a later deadline",
+    "recovered": "after a loss",
+    "resumed": "by an operator",
+    "granted": "a later deadline",
     "expired": "its deadline passed",
-    "held": "held: needs a person",
+    "held": "needs a person",
 }
 
 
@@ -57,7 +57,7 @@ def _say(event: Event) -> str:
     match event.type:
         case "job.update":
             said = _short(own.get("output", own.get("reason", "")))
-            return _join(NOTICES.get(name, name), said)
+            return _join(name, said or NOTICES.get(name, ""))
         case "workflow.start" | "workflow.end":
             stage = stage_of(event)
             said = _short(own.get("output" if event.type.endswith("end") else "input"))

@@ -1,0 +1,126 @@
+"""The deck in a terminal of 120×36: how soon it shows, what it costs idle and with 10,000 jobs under change."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.bench.figures import Figure, rounds
+from tests.bench.server import Server, wait_until
+from tests.bench.submitting import started
+
+ROWS, COLUMNS = 36, 120
+JOBS = 10_000
+UPDATES_PER_SECOND = 500
+WATCHED_S = 10.0
+PAUSED = "bench-paused"
+
+
+class Terminal:
+    """A deck on a pseudo terminal whose output is read and kept."""
+
+    def __init__(self, server: Server) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self.started_at = time.perf_counter()
+        self.deck = subprocess.Popen(
+            [str(Path(sys.executable).with_name("jobdeck")), "--server", server.url],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+        )
+        os.close(slave)
+        self.process = psutil.Process(self.deck.pid)
+        self.shown_at: float | None = None
+        self._seen = b""
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def shows(self, pattern: str) -> bool:
+        """Whether something like it was drawn since the start."""
+        return re.search(pattern.encode(), self._seen) is not None
+
+    def close(self) -> None:
+        """End the deck."""
+        self.deck.send_signal(signal.SIGTERM)
+        self.deck.wait(10)
+
+    def _read(self) -> None:
+        while self.deck.poll() is None:
+            if not select.select([self._master], [], [], 0.5)[0]:
+                continue
+            try:
+                self._seen = (self._seen + os.read(self._master, 1 << 16))[-(1 << 20) :]
+            except OSError:
+                return
+            if self.shown_at is None and b"jobdeck" in self._seen:
+                self.shown_at = time.perf_counter()
+
+
+@contextmanager
+def opened(server: Server) -> Iterator[Terminal]:
+    """A deck that is live."""
+    terminal = Terminal(server)
+    try:
+        wait_until(lambda: terminal.shows("LIVE"), 20)
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def cpu_percent(terminal: Terminal, seconds: float) -> float:
+    """Share of one core that the deck used meanwhile."""
+    before, began = terminal.process.cpu_times(), time.monotonic()
+    wait_until(lambda: time.monotonic() - began > seconds, seconds + 5, look_s=0.1)
+    after = terminal.process.cpu_times()
+    return 100 * (after.user + after.system - before.user - before.system) / (time.monotonic() - began)
+
+
+def first_frame_s(server: Server) -> float:
+    """From exec until the status bar is drawn."""
+    with opened(server) as terminal:
+        assert terminal.shown_at is not None
+        return terminal.shown_at - terminal.started_at
+
+
+def measure(server: Server) -> list[Figure]:
+    """First frame and idle cost on a quiet server; then the list of 10,000, changed 500 times a second."""
+    frames = [first_frame_s(server) for _ in range(rounds(7, 3))]
+    with opened(server) as terminal:
+        cpu_percent(terminal, 3)  # until it has settled
+        idle = [cpu_percent(terminal, WATCHED_S)]
+    server.pause(PAUSED)
+    with started(server, 32, JOBS, 0, "name", PAUSED) as filling:
+        filling.communicate()
+    with opened(server) as terminal:
+        cpu_percent(terminal, 5)
+        requests = int(UPDATES_PER_SECOND * (WATCHED_S + 5))
+        with started(server, 16, requests, UPDATES_PER_SECOND, "grant") as granting:
+            cpu_percent(terminal, 2)
+            changed_before, at = server.row("SELECT sum(version) FROM jobs")[0], time.monotonic()
+            busy = [cpu_percent(terminal, WATCHED_S)]
+            changed = server.row("SELECT sum(version) FROM jobs")[0] - changed_before
+            rate = changed / (time.monotonic() - at)
+            granting.kill()
+        memory = [terminal.process.memory_info().rss / 1e6]
+    return [
+        Figure("deck: exec → first frame", "s", frames, 0.6),
+        Figure("deck: idle", "% of a core", idle, 1),
+        Figure("deck: 10,000 jobs listed, updates reached", "updates/s", [rate]),
+        Figure("deck: 10,000 jobs listed, under updates", "% of a core", busy, 10),
+        Figure("deck: 10,000 jobs listed, resident", "MB", memory, 60),
+    ]

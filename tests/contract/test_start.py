@@ -1,0 +1,100 @@
+"""A start that cannot be: one sentence, its own exit code, nothing changed."""
+
+import json
+import socket
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import migrate
+
+
+def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the backend to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "jobdeck_backend", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def refused(result: subprocess.CompletedProcess[str], exit_code: int) -> str:
+    """The one sentence of a refused start."""
+    assert result.returncode == exit_code, result.stderr
+    assert result.stdout == ""
+    (sentence,) = result.stderr.splitlines()
+    assert sentence.startswith("jobdeck: ")
+    return sentence
+
+
+def snapshot(directory: Path) -> dict[str, bytes]:
+    """Every file and its bytes, but the lock and the empty log directory, which a start may make."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != "jobdeck.lock"
+    }
+
+
+def test_a_second_instance_is_refused_naming_the_first(backend) -> None:
+    before = json.loads((backend.state_dir / "jobdeck.lock").read_text())
+    sentence = refused(start("--port", "0", "--state-dir", str(backend.state_dir)), 10)
+    assert str(backend.pid) in sentence
+    assert backend.url in sentence
+    assert json.loads((backend.state_dir / "jobdeck.lock").read_text()) == before
+    assert before == {"pid": backend.pid, "url": backend.url}
+    assert backend.wait_for(backend.submit())["outcome"] == "succeeded"
+
+
+def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        sentence = refused(start("--port", str(port), "--state-dir", str(tmp_path / "state")), 11)
+    assert str(port) in sentence
+    assert snapshot(tmp_path) == {}
+
+
+@pytest.mark.parametrize("where", ["file", "proc"])
+def test_a_directory_that_cannot_be_written_is_refused_by_name(tmp_path: Path, where: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    state_dir = tmp_path / "file" / "state" if where == "file" else Path("/proc/jobdeck-state")
+    sentence = refused(start("--port", "0", "--state-dir", str(state_dir)), 12)
+    assert str(state_dir) in sentence
+    assert snapshot(tmp_path) == {"file": b"in the way"}
+
+
+@pytest.mark.parametrize(
+    "bytes_", [b"this is no database, and never was one" * 200, b"SQLite format 3\0" + bytes(5000)]
+)
+def test_a_damaged_database_is_refused_and_untouched(tmp_path: Path, bytes_: bytes) -> None:
+    (tmp_path / "jobdeck.db").write_bytes(bytes_)
+    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path)), 13)
+    assert "jobdeck.db" in sentence
+    assert snapshot(tmp_path) == {"jobdeck.db": bytes_}
+
+
+def test_a_database_of_a_newer_jobdeck_is_refused_and_untouched(tmp_path: Path) -> None:
+    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
+    migrate(database)
+    database.close()
+    with sqlite3.connect(tmp_path / "jobdeck.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    before = snapshot(tmp_path)
+    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path)), 13)
+    assert "9999" in sentence
+    assert snapshot(tmp_path) == before
+
+
+def test_an_unknown_option_says_what_there_is() -> None:
+    result = start("--no-such-option")
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,133 @@
+"""What the operations API reads of many jobs: counts, forecast, pages. On a real database, without Dask."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobdeck_backend.api.board import Board
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import delivery, execution, operators
+from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.jobs.states import State
+from jobdeck_backend.scheduling.snapshot import DaskWorker, Snapshot
+from jobdeck_backend.store import rows
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import migrate
+
+WORKER = DaskWorker("w0-e1", "tcp://127.0.0.1:1", 1, 1, 0, 0, 0, 0.0)
+
+
+def snapshot(**dask_states: str) -> Snapshot:
+    """A picture of one worker with one thread."""
+    return Snapshot("scheduler-1", now(), {}, (WORKER,), dask_states)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
+    migrate(database)
+    yield database
+    database.close()
+
+
+def accept(database: Database, *job_ids: str, **fields: Any) -> None:
+    with database.write() as tx:
+        for job_id in job_ids:
+            new = NewJob(
+                **{"agent_type": "probe", "input": "{}", "queue": "probe", "job_id": job_id} | fields
+            )
+            submit(tx, new, now())
+
+
+def deliver(database: Database, room: int = 100) -> None:
+    with database.write() as tx:
+        delivery.deliver(tx, epoch=1, room=room, pending=(), urgent_room=0, now=now())
+
+
+def run(database: Database, job_id: str, *, seconds: float | None = None) -> None:
+    """Claim a delivered job; with ``seconds`` it succeeds, having taken so long."""
+    with database.write() as tx:
+        begun = now() - (seconds or 0.0)
+        claim = execution.claim(tx, job_id, 0, worker="w0-e1", pid=1, epoch=1, now=begun)
+        assert claim is not None
+        if seconds is not None:
+            execution.succeed(tx, claim, {"report": None}, [], now())
+
+
+def test_every_job_is_counted_once_under_the_state_the_lists_show(database: Database) -> None:
+    accept(database, "done", "runs", "queued", "assigned")
+    deliver(database)
+    run(database, "done", seconds=10)
+    run(database, "runs")
+    accept(database, "backlog", "cancelled")
+    accept(database, "dependent", after=("runs",))
+    with database.write() as tx:
+        operators.act(tx, "cancel", "cancelled", operators.cancel, operators.By("operator", now()))
+    board = Board(database, lambda: snapshot(queued="queued", assigned="processing"))
+    expected = {
+        "done": State.SUCCEEDED,
+        "runs": State.RUNNING,
+        "queued": State.QUEUED,
+        "assigned": State.ASSIGNED,
+        "backlog": State.BACKLOG,
+        "cancelled": State.CANCELLED,
+        "dependent": State.WAITING,
+    }
+    assert {view.source.job_id: view.state for view in board.load(list(expected))} == expected
+    counts = board.picture().counts()
+    assert {state: counts[state] for state in set(expected.values())} == dict.fromkeys(expected.values(), 1)
+    assert sum(counts[state] for state in State) == len(expected)
+    assert (board.picture().delivered(), board.picture().slots_taken) == (2, 1)
+
+
+def test_the_line_is_forecast_in_dispatch_order_and_misses_are_at_risk(database: Database) -> None:
+    accept(database, "done")
+    deliver(database)
+    run(database, "done", seconds=100)
+    accept(database, "later", deadline_seconds=150)
+    accept(database, "sooner", deadline_seconds=140)
+    accept(database, "paused", queue="paused")
+    with database.write() as tx:
+        operators.set_paused(tx, "paused", paused=True, actor="operator", reason=None, now=now())
+    board = Board(database, snapshot)
+    sooner, later, paused = board.load(["sooner", "later", "paused"])[:3]
+    by_id = {view.source.job_id: view for view in (sooner, later, paused)}
+    assert by_id["sooner"].slack == pytest.approx(40, abs=5)
+    assert by_id["later"].slack == pytest.approx(-50, abs=5)
+    assert by_id["paused"].predicted_finish is None
+    assert board.picture().counts()["at_risk"] == 1
+    assert board.picture().forecast.drain_seconds == pytest.approx(200, abs=5)
+
+
+def test_without_a_picture_of_dask_nothing_is_predicted_and_nothing_becomes_backlog(
+    database: Database,
+) -> None:
+    accept(database, "done", "delivered")
+    deliver(database)
+    run(database, "done", seconds=1)
+    board = Board(database, lambda: None)
+    assert board.load(["delivered"])[0].state is State.QUEUED
+    assert board.load(["delivered"])[0].predicted_finish is None
+    assert board.picture().slots_total == 0
+
+
+def test_ten_thousand_jobs_are_listed_in_pages_of_a_thousand_in_60_ms_each(database: Database) -> None:
+    accept(database, *(f"job-{number}" for number in range(10_000)), deadline_seconds=3600)
+    board = Board(database, snapshot)
+    board.picture(max_age_s=0)
+    seen: list[str] = []
+    spent: list[float] = []
+    place = None
+    with database.read() as tx:
+        while True:
+            begun = time.thread_time()
+            page = board.views(tx, rows.page(tx, place, 1000))
+            spent.append(time.thread_time() - begun)
+            if not page:
+                break
+            seen += [view.source.job_id for view in page]
+            place = page[-1].source.accepted_at, page[-1].source.job_id
+    assert len(seen) == len(set(seen)) == 10_000
+    assert sorted(spent)[len(spent) // 2] < 0.06

@@ -1,0 +1,165 @@
+"""Group commit: what is waiting goes together, and stands or falls alone (R3, R26)."""
+
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands.notices import notice
+from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.errors import InvalidInput, JobExists, Unavailable
+from jobdeck_backend.recovery import fsck
+from jobdeck_backend.store import events, jobs
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import migrate
+from jobdeck_backend.store.writer import Writer
+from sqlalchemy import Connection, text
+
+PROCESSES = 8
+COMMANDS = 60
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """A migrated database of its own."""
+    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
+    migrate(database)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def writer(database: Database) -> Iterator[Writer]:
+    """A writer on it."""
+    writer = Writer(database)
+    yield writer
+    writer.stop()
+
+
+def new_job(job_id: str, **changes) -> NewJob:
+    return NewJob(**{"agent_type": "probe", "input": "{}", "queue": "probe", "job_id": job_id, **changes})
+
+
+def stall(_tx: Connection, started: threading.Event, go_on: threading.Event) -> None:
+    """Keep the writer's transaction open until told."""
+    started.set()
+    assert go_on.wait(10)
+
+
+def stalled(writer: Writer) -> threading.Event:
+    """The writer is busy from now on, so that what follows is one group; set the event to let it go on."""
+    started, go_on = threading.Event(), threading.Event()
+    writer.submit(stall, started, go_on)
+    assert started.wait(10)
+    return go_on
+
+
+def stored_ids(database: Database) -> set[str]:
+    with database.read() as tx:
+        return {row[0] for row in tx.execute(text("SELECT job_id FROM jobs"))}
+
+
+def test_a_refused_command_takes_no_neighbour_along(writer: Writer, database: Database) -> None:
+    go_on = stalled(writer)
+    before = writer.submit(submit, new_job("before"), now())
+    refused = writer.submit(submit, new_job("refused", after=("nobody",)), now())
+    twice = writer.submit(submit, new_job("before"), now())
+    late = writer.submit(submit, new_job("late", deadline=now() - 1), now())
+    after = writer.submit(submit, new_job("after"), now())
+    go_on.set()
+    assert before.result(10).job_id == "before"
+    assert after.result(10).job_id == "after"
+    with pytest.raises(InvalidInput):
+        refused.result(10)
+    with pytest.raises(InvalidInput):
+        late.result(10)
+    with pytest.raises(JobExists) as exists:
+        twice.result(10)
+    assert exists.value.details == {"request_matches": True}
+    assert stored_ids(database) == {"before", "after"}
+    with database.read() as tx:
+        assert fsck.check(tx) == []
+
+
+def test_a_surprise_in_one_command_is_its_own_callers_alone(writer: Writer, database: Database) -> None:
+    go_on = stalled(writer)
+    surprise = writer.submit(lambda _tx: 1 / 0)
+    good = writer.submit(submit, new_job("good"), now())
+    go_on.set()
+    with pytest.raises(ZeroDivisionError):
+        surprise.result(10)
+    good.result(10)
+    assert stored_ids(database) == {"good"}
+
+
+def test_a_caller_who_left_before_its_turn_stores_nothing_and_stops_nobody(
+    writer: Writer, database: Database
+) -> None:
+    go_on = stalled(writer)
+    left = writer.submit(submit, new_job("left"), now())
+    stayed = writer.submit(submit, new_job("stayed"), now())
+    assert left.cancel()
+    go_on.set()
+    stayed.result(10)
+    writer.submit(submit, new_job("later"), now()).result(10)
+    assert stored_ids(database) == {"stayed", "later"}
+
+
+def test_what_waits_at_the_end_is_written_and_what_comes_later_refused(database: Database) -> None:
+    writer = Writer(database)
+    go_on = stalled(writer)
+    waiting = [writer.submit(submit, new_job(f"job-{number}"), now()) for number in range(5)]
+    stopping = threading.Thread(target=writer.stop)
+    stopping.start()
+    go_on.set()
+    stopping.join(10)
+    assert [future.result(0).job_id for future in waiting] == [f"job-{number}" for number in range(5)]
+    with pytest.raises(Unavailable):
+        writer.submit(submit, new_job("too-late"), now())
+
+
+def _append_many(path: Path, number: int, failures: "multiprocessing.Queue[str]") -> None:
+    try:
+        database = Database(path, synchronous="NORMAL")
+        writer = Writer(database)
+        futures = [
+            writer.submit(submit, new_job(f"job-{number}-{index}"), now()) for index in range(COMMANDS // 2)
+        ]
+        for _ in range(COMMANDS):
+            told = [notice("log", now(), f"process {number}")]
+            futures.append(writer.submit(events.append, "shared", told, now()))
+        for future in futures:
+            future.result(60)
+        writer.stop()
+        database.close()
+    except Exception as error:
+        failures.put(repr(error))
+
+
+def test_r26_eight_processes_write_one_log_without_gaps_or_losses(database: Database) -> None:
+    with database.write() as tx:
+        submit(tx, new_job("shared"), now())
+    context = multiprocessing.get_context("spawn")
+    failures = context.Queue()
+    processes = [
+        context.Process(target=_append_many, args=(database.path, number, failures))
+        for number in range(PROCESSES)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(90)
+        assert process.exitcode == 0
+    assert failures.empty(), failures.get()
+    with database.read() as tx:
+        log = events.read_after(tx, "shared", 0, 10_000)
+        job = jobs.load_job(tx, "shared")
+        assert fsck.check(tx) == []
+    assert [event.seq for event in log] == list(range(1, PROCESSES * COMMANDS + 2))
+    assert job is not None
+    assert job.event_seq == PROCESSES * COMMANDS + 1
+    positions = [event.position for event in log]
+    assert positions == sorted(positions)
+    assert len(stored_ids(database)) == PROCESSES * COMMANDS // 2 + 1
