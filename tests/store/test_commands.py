@@ -1,0 +1,88 @@
+"""What commands leave on record, told apart from any worker: on a real database, without Dask."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobdeck_backend.commands import delivery, execution, operators, recovery
+from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.jobs.records import Claim, Job, Lease, Status
+from jobdeck_backend.store import events, jobs, leases
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import migrate
+from sqlalchemy import Connection
+
+BY = operators.By("operator", 110.0)
+
+
+@pytest.fixture
+def tx(tmp_path: Path) -> Iterator[Connection]:
+    """A transaction on a database of its own."""
+    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
+    migrate(database)
+    with database.write() as connection:
+        yield connection
+    database.close()
+
+
+def accept(tx: Connection, job_id: str, **fields: Any) -> None:
+    submit(tx, NewJob(agent_type="probe", input="{}", queue="probe", job_id=job_id, **fields), 100.0)
+
+
+def deliver(tx: Connection, *pending: str) -> list[str]:
+    chosen, _position = delivery.deliver(tx, epoch=1, room=1000, pending=pending, urgent_room=0, now=101.0)
+    return [one.job_id for one in chosen]
+
+
+def start(tx: Connection, job_id: str = "one", **fields: Any) -> Claim:
+    accept(tx, job_id, **fields)
+    deliver(tx)
+    claim = execution.claim(tx, job_id, 0, worker="w0-e1", pid=1, epoch=1, now=102.0)
+    assert claim is not None
+    return claim
+
+
+def stored(tx: Connection, job_id: str = "one") -> Job:
+    job = jobs.load_job(tx, job_id)
+    assert job is not None
+    return job
+
+
+def lease(tx: Connection, now: float) -> Lease:
+    held = leases.acquire(tx, "recovery", "a", now, 10.0, is_gone=lambda _owner: False)
+    assert held is not None
+    return held
+
+
+ENDINGS = {
+    "succeeded": lambda tx, claim: execution.succeed(tx, claim, {"report": "late"}, [], 111.0),
+    "failed": lambda tx, claim: execution.fail(tx, claim, "it raised", "ValueError", [], 111.0),
+    "expired": lambda tx, claim: execution.end(tx, claim, "expired", 111.0),
+    "stopped": lambda tx, claim: execution.stop(tx, claim, 111.0),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_r15_whatever_way_an_execution_ends_a_cancel_that_waits_for_it_is_acknowledged(
+    tx: Connection, ending: str
+) -> None:
+    claim = start(tx, deadline=200)
+    operators.act(tx, "cancel", "one", operators.cancel, BY)
+    ENDINGS[ending](tx, claim)
+    job = stored(tx)
+    assert (job.status, job.cancel_acknowledged_at, job.output) == (Status.INTERRUPTED, 111.0, None)
+    last = events.read_after(tx, "one", 0, 100)[-1]
+    assert (last.seq, last.type) == (job.event_seq, "job.cancelled")
+    assert not jobs.has_live_attempt(tx, "one")
+
+
+def test_r15_after_the_grace_a_late_end_is_noted_on_the_attempt_only(tx: Connection) -> None:
+    claim = start(tx)
+    operators.act(tx, "cancel", "one", operators.cancel, BY)
+    job = stored(tx)
+    assert recovery.revoke(tx, lease(tx, 113.0), "one", job.status, job.fence, 113.0)
+    before = stored(tx)
+    execution.fail(tx, claim, "it raised", "ValueError", [], 114.0)
+    assert stored(tx) == before
+    assert not jobs.has_live_attempt(tx, "one")
