@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobdeck_backend.commands import delivery, execution, operators, recovery
+from jobdeck_backend.commands import delivery, execution, notices, operators, recovery
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.jobs.records import Claim, Job, Lease, Status
 from jobdeck_backend.store import events, jobs, leases
@@ -86,3 +86,12 @@ def test_r15_after_the_grace_a_late_end_is_noted_on_the_attempt_only(tx: Connect
     execution.fail(tx, claim, "it raised", "ValueError", [], 114.0)
     assert stored(tx) == before
     assert not jobs.has_live_attempt(tx, "one")
+
+
+def test_r24_a_heartbeat_is_no_progress(tx: Connection) -> None:
+    claim = start(tx)
+    execution.record(tx, claim, [notices.notice("log", 105.0, "one step on")], 105.0)
+    execution.renew(tx, claim, 130.0, [notices.heartbeat(28)])
+    assert stored(tx).progress_at == 105.0
+    assert jobs.load_attempts(tx, "one")[0].heartbeat_at == 130.0
+    assert events.read_after(tx, "one", 0, 100)[-1].type == "job.heartbeat"

@@ -79,7 +79,7 @@ def record(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: float, *
 
     Raises ``JobStopped`` when the job was cancelled, expired or given to another attempt.
     """
-    if not events.append_fenced(tx, claim.job_id, claim.fence, told, now, **progress):
+    if not events.append_fenced(tx, claim.job_id, claim.fence, told, now, progress_at=now, **progress):
         raise JobStopped(STOPPED)
 
 
@@ -95,9 +95,14 @@ def check(tx: Connection, claim: Claim) -> None:
         raise JobStopped(STOPPED)
 
 
-def renew(tx: Connection, claim: Claim, now: float) -> None:
-    """Write the heartbeat (R24): it says the thread lives, also after the job was taken from it."""
+def renew(tx: Connection, claim: Claim, now: float, told: Sequence[NewEvent] = ()) -> None:
+    """Write the heartbeat (R24): it says the thread lives, also after the job was taken from it.
+
+    ``told`` is appended while the job is this claim's. None of it is progress.
+    """
     jobs.renew_attempt(tx, claim.job_id, claim.attempt, now)
+    if told:
+        events.append_fenced(tx, claim.job_id, claim.fence, told, now)
 
 
 def _owned(tx: Connection, claim: Claim) -> tuple[Admission, Job] | None:
