@@ -95,3 +95,23 @@ def test_r24_a_heartbeat_is_no_progress(tx: Connection) -> None:
     assert stored(tx).progress_at == 105.0
     assert jobs.load_attempts(tx, "one")[0].heartbeat_at == 130.0
     assert events.read_after(tx, "one", 0, 100)[-1].type == "job.heartbeat"
+
+
+def grant(tx: Connection, job_id: str, deadline: float) -> None:
+    operators.act(tx, "grant", job_id, operators.grant_until(lambda _admission, _now: deadline), BY)
+
+
+def test_r18_a_deadline_granted_after_the_plan_is_not_expired_by_it(tx: Connection) -> None:
+    start(tx, deadline=112)
+    grant(tx, "one", 300)
+    seen = stored(tx)
+    assert not recovery.expire(tx, lease(tx, 115.0), "one", seen.status, seen.fence, reason="late", now=115.0)
+    assert stored(tx) == seen
+
+
+def test_r7_a_worker_that_has_not_heard_of_a_grant_expires_nothing(tx: Connection) -> None:
+    claim = start(tx, deadline=112)
+    grant(tx, "one", 300)
+    assert not execution.expire_running(tx, claim, (), 112.0)
+    assert stored(tx).status is Status.RUNNING
+    assert execution.expire_running(tx, claim, (), 300.0)

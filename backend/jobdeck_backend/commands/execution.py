@@ -27,7 +27,7 @@ def claim(
     admission, job = load(tx, job_id)
     if job.status is not Status.SUBMITTED or job.fence != fence or job.held_reason is not None:
         return None
-    if admission.deadline is not None and now >= admission.deadline:
+    if admission.is_overdue(now):
         expire(tx, job, now=now, actor=worker, reason="deadline passed while queued")
         return None
     predecessors = jobs.load_predecessors(tx, job_id)
@@ -153,9 +153,13 @@ def fail(
 
 
 def expire_running(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: float) -> bool:
-    """The budget is used up: EXPIRED, whatever the thread still does (R9). The attempt ends with its thread."""
+    """The budget is used up: EXPIRED, whatever the thread still does (R9). The attempt ends with its thread.
+
+    False when the job is no longer this claim's, or was granted a later deadline that the worker had not heard of:
+    then recovery runs it again, once the attempt has ended (R7).
+    """
     owned = _owned(tx, claim)
-    if owned is None:
+    if owned is None or not owned[0].is_overdue(now):
         return False
     _admission, job = owned
     reason = "deadline passed while running"

@@ -101,7 +101,7 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         raise NotEligible(f"job {job.job_id} is unfinished; there is nothing to resume")
     if job.status is Status.SUCCESS:
         raise NotEligible(f"job {job.job_id} succeeded; it is never run again")
-    if admission.deadline is not None and by.now >= admission.deadline:
+    if admission.is_overdue(by.now):
         raise DeadlinePassed(f"the deadline of job {job.job_id} has passed; grant a later one first")
     try:
         with tx.begin_nested():

@@ -23,9 +23,9 @@ def _unchanged(
 def expire(
     tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, *, reason: str, now: float
 ) -> bool:
-    """Record that the deadline passed; False when the job moved on meanwhile."""
+    """Record that the deadline passed; False when the job moved on or was granted a later one meanwhile."""
     job = _unchanged(tx, lease, job_id, status, fence, now)
-    if job is None:
+    if job is None or not load(tx, job_id)[0].is_overdue(now):
         return False
     execution.expire(tx, job, now=now, actor=ACTOR, reason=reason)
     return True

@@ -58,6 +58,10 @@ class Admission:
     outcome_reason: str | None = None
     finished_at: float | None = None
 
+    def is_overdue(self, now: float) -> bool:
+        """Whether its deadline is reached (R8)."""
+        return self.deadline is not None and now >= self.deadline
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
