@@ -115,3 +115,13 @@ def test_r7_a_worker_that_has_not_heard_of_a_grant_expires_nothing(tx: Connectio
     assert not execution.expire_running(tx, claim, (), 112.0)
     assert stored(tx).status is Status.RUNNING
     assert execution.expire_running(tx, claim, (), 300.0)
+
+
+def test_a_grant_leaves_a_job_as_urgent_as_what_waits_for_it(tx: Connection) -> None:
+    accept(tx, "first", deadline=200)
+    accept(tx, "second", deadline=150, after=("first",))
+    grant(tx, "first", 400)
+    assert stored(tx, "first").dispatch_deadline == 150.0
+    grant(tx, "second", 250)
+    grant(tx, "first", 500)
+    assert stored(tx, "first").dispatch_deadline == 250.0

@@ -141,7 +141,8 @@ def grant_until(deadline: Callable[[Admission, float], float]) -> Perform:
         if new <= old or new <= by.now:
             raise NotEligible("a granted deadline must be later than the old one and than now")
         jobs.update_admission(tx, job.job_id, deadline=new)
-        jobs.update_job(tx, job, dispatch_deadline=new, version=job.version + 1)
+        urgency = min(new, jobs.nearest_dependent_deadline(tx, job.job_id))
+        jobs.update_job(tx, job, dispatch_deadline=urgency, version=job.version + 1)
         text = f"deadline moved from {notices.iso(old)} to {notices.iso(new)} by {by.actor}"
         told = notices.notice("granted", by.now, text, old=old, new=new, reason=by.reason)
         events.append(tx, job.job_id, [told], by.now)

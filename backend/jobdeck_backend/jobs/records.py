@@ -27,6 +27,9 @@ class Status(StrEnum):
         return self in {Status.SUCCESS, Status.FAILURE, Status.INTERRUPTED}
 
 
+UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
+
+
 class Outcome(StrEnum):
     """How an admission ended."""
 

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, exists, func, select, update
 
-from jobdeck_backend.jobs.records import Delivery, Status
+from jobdeck_backend.jobs.records import UNFINISHED, Delivery, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, queues
-
-_UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
 
 _LIVE_ATTEMPT = exists().where(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
 _PAUSED = exists().where(
@@ -34,7 +32,7 @@ _NEXT = (
 _OPEN_PREDECESSORS = (
     select(dependencies.c.predecessor_id)
     .join(jobs, jobs.c.job_id == dependencies.c.predecessor_id)
-    .where(dependencies.c.job_id == bindparam("id"), jobs.c.status.in_(_UNFINISHED))
+    .where(dependencies.c.job_id == bindparam("id"), jobs.c.status.in_(UNFINISHED))
 )
 
 

@@ -9,10 +9,10 @@ from dataclasses import fields
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from jobdeck_backend.jobs.records import NO_DEADLINE, Admission, Attempt, Job, StageRun, Status
+from jobdeck_backend.jobs.records import NO_DEADLINE, UNFINISHED, Admission, Attempt, Job, StageRun, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
@@ -172,6 +172,17 @@ def hasten_predecessors(tx: Connection, job_ids: Sequence[str], deadline: float)
         changed = [row[0] for row in hastened]
         above = select(dependencies.c.predecessor_id).where(dependencies.c.job_id.in_(changed))
         job_ids = [row[0] for row in tx.execute(above)] if changed else []
+
+
+def nearest_dependent_deadline(tx: Connection, job_id: str) -> float:
+    """The nearest deadline among unfinished jobs that wait for this one, ``NO_DEADLINE`` without any."""
+    statement = (
+        select(func.min(jobs.c.dispatch_deadline))
+        .join(dependencies, dependencies.c.job_id == jobs.c.job_id)
+        .where(dependencies.c.predecessor_id == job_id, jobs.c.status.in_(UNFINISHED))
+    )
+    nearest: float | None = tx.execute(statement).scalar_one()
+    return NO_DEADLINE if nearest is None else nearest
 
 
 def load_predecessors(tx: Connection, job_id: str) -> list[tuple[str, Status, Any]]:
