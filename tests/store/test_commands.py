@@ -125,3 +125,12 @@ def test_a_grant_leaves_a_job_as_urgent_as_what_waits_for_it(tx: Connection) -> 
     grant(tx, "second", 250)
     grant(tx, "first", 500)
     assert stored(tx, "first").dispatch_deadline == 250.0
+
+
+def test_a_resumed_job_is_on_no_worker_and_in_no_stage(tx: Connection) -> None:
+    claim = start(tx)
+    execution.record(tx, claim, (), 103.0, stage="extract")
+    execution.fail(tx, claim, "it raised", "ValueError", [], 104.0)
+    operators.act(tx, "resume", "one", operators.resume, BY)
+    job = stored(tx)
+    assert (job.status, job.worker, job.stage, job.delivered_epoch) == (Status.SUBMITTED, None, None, None)

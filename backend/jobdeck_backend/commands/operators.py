@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from jobdeck_backend.commands import execution, notices
-from jobdeck_backend.commands.transition import load, move
+from jobdeck_backend.commands.transition import UNSTARTED, load, move
 from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Job, Status
@@ -120,11 +120,10 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         error=None,
         error_type=None,
         held_reason=None,
-        delivered_epoch=None,
-        delivered_at=None,
         cancel_requested_at=None,
         cancel_acknowledged_at=None,
         revoked_at=None,
+        **UNSTARTED,
     )
     return "resumed"
 
