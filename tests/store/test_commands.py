@@ -134,3 +134,14 @@ def test_a_resumed_job_is_on_no_worker_and_in_no_stage(tx: Connection) -> None:
     operators.act(tx, "resume", "one", operators.resume, BY)
     job = stored(tx)
     assert (job.status, job.worker, job.stage, job.delivered_epoch) == (Status.SUBMITTED, None, None, None)
+
+
+def test_many_dependents_that_cannot_go_are_in_nobodys_way(tx: Connection) -> None:
+    operators.set_paused(tx, "slow", paused=True, actor="operator", reason=None, now=100.0)
+    submit(tx, NewJob(agent_type="probe", input="{}", queue="slow", job_id="paused"), 100.0)
+    accept(tx, "done", deadline=900)
+    for number in range(delivery.DEPENDENTS_MAX):
+        accept(tx, f"stuck-{number}", deadline=500, after=("paused",))
+    accept(tx, "ready", deadline=800, after=("done",))
+    accept(tx, "after-ready", deadline=900, after=("ready",))
+    assert deliver(tx) == ["done", "ready", "after-ready"]
