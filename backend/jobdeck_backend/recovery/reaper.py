@@ -74,8 +74,12 @@ class Reaper(Loop):
         async with self._pass:
             if not await self._hold_lease():
                 return
-            for action in await asyncio.to_thread(self._plan):
-                await self._apply(action)
+            try:
+                for action in await asyncio.to_thread(self._plan):
+                    await self._apply(action)
+            except LeaseLost as lost:
+                log.warning("recovery stops here", reason=lost.message)
+                self.lease = None
 
     async def release(self) -> None:
         """Leave the lease to the next owner."""
@@ -97,22 +101,13 @@ class Reaper(Loop):
 
     def _situations(self, tx: Connection) -> list[Situation]:
         found = []
-        for job, deadline, attempt in situations.candidates(tx, now()):
+        for job, deadline, attempt, *evidence in situations.candidates(tx, now()):
             loss = self._worker_gone(attempt) if attempt else None
-            lost = situations.lost_attempts(tx, job.job_id) if loss else 0
-            stage, checkpoint_id = situations.last_stage(tx, job.job_id) if loss else (None, None)
-            found.append(
-                Situation(job, deadline, attempt, loss is not None, loss or "", lost, stage, checkpoint_id)
-            )
+            found.append(Situation(job, deadline, attempt, loss is not None, loss or "", *evidence))
         return found
 
     async def _apply(self, action: Action) -> None:
-        try:
-            done = await asyncio.wrap_future(self._submit(action))
-        except LeaseLost as lost:
-            log.warning("recovery stops here", reason=lost.message)
-            self.lease = None
-            return
+        done = await asyncio.wrap_future(self._submit(action))
         log.info("recovery", act=action.act, job_id=action.job_id, reason=action.reason, done=done)
 
     def _submit(self, action: Action) -> "Future[bool]":
