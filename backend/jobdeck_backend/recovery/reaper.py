@@ -101,9 +101,20 @@ class Reaper(Loop):
 
     def _situations(self, tx: Connection) -> list[Situation]:
         found = []
-        for job, deadline, attempt, *evidence in situations.candidates(tx, now()):
-            loss = self._worker_gone(attempt) if attempt else None
-            found.append(Situation(job, deadline, attempt, loss is not None, loss or "", *evidence))
+        for one in situations.candidates(tx, now()):
+            loss = self._worker_gone(one.attempt) if one.attempt else None
+            found.append(
+                Situation(
+                    one.job,
+                    one.deadline,
+                    one.attempt,
+                    worker_gone=loss is not None,
+                    loss=loss or "",
+                    lost_attempts=one.lost_attempts,
+                    last_stage=one.last_stage,
+                    checkpoint_id=one.checkpoint_id,
+                )
+            )
         return found
 
     async def _apply(self, action: Action) -> None:
