@@ -1,6 +1,6 @@
 """What commands leave on record, told apart from any worker: on a real database, without Dask."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def lease(tx: Connection, now: float) -> Lease:
     return held
 
 
-ENDINGS = {
+ENDINGS: dict[str, Callable[[Connection, Claim], object]] = {
     "succeeded": lambda tx, claim: execution.succeed(tx, claim, {"report": "late"}, [], 111.0),
     "failed": lambda tx, claim: execution.fail(tx, claim, "it raised", "ValueError", [], 111.0),
     "expired": lambda tx, claim: execution.end(tx, claim, "expired", 111.0),
