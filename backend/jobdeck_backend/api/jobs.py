@@ -10,7 +10,7 @@ from sse_starlette import EventSourceResponse
 from jobdeck_backend.api import schemas
 from jobdeck_backend.api.services import Services, services
 from jobdeck_backend.api.state import rebuild
-from jobdeck_backend.api.streams import job_frames, respond
+from jobdeck_backend.api.streams import job_frames, place_of, respond
 from jobdeck_backend.api.times import offset_iso, parse
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
@@ -120,7 +120,10 @@ async def stream(
 
 @router.get("/job/{job_id}/stream/{cursor}", response_class=EventSourceResponse, responses=EVENT_STREAM)
 async def stream_after(
-    job_id: str, cursor: int, serving: Serving, last_event_id: Annotated[str | None, Header()] = None
+    job_id: str,
+    cursor: schemas.Number,
+    serving: Serving,
+    last_event_id: Annotated[str | None, Header()] = None,
 ) -> EventSourceResponse:
     """A job's events after a cursor; with a header too, the greater of both."""
     return await _stream(serving, job_id, cursor, last_event_id)
@@ -128,9 +131,10 @@ async def stream_after(
 
 async def _stream(serving: Services, job_id: str, cursor: int, header: str | None) -> EventSourceResponse:
     if header is not None:
-        if not header.isascii() or not header.isdigit() or len(header) > 18:
+        seen = place_of(header)
+        if seen is None:
             raise InvalidInput("Last-Event-ID must be the id of an event of this stream")
-        cursor = max(cursor, int(header))
+        cursor = max(cursor, seen)
     await asyncio.to_thread(_must_exist, serving, job_id)
     return respond(job_frames(serving.streaming, job_id, cursor))
 
