@@ -75,7 +75,6 @@ class Backend:
             self.writer,
             self.cluster,
             self.dispatcher,
-            self.reaper,
             self.streaming,
             board,
             self.feed,

@@ -4,11 +4,11 @@ import asyncio
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Response
+from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
 from jobdeck_backend.api import schemas
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.api.state import rebuild
 from jobdeck_backend.api.streams import job_frames, place_of, respond
 from jobdeck_backend.api.times import offset_iso, parse
@@ -21,7 +21,6 @@ from jobdeck_backend.jobs.records import Admission
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
-Serving = Annotated[Services, Depends(services)]
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "unknown workflow"},
@@ -30,7 +29,6 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     422: {"description": "a field cannot be used"},
     503: {"description": "the database cannot be written"},
 }
-NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
 
 
 def checked(request: schemas.SubmitRequest, serving: Services) -> NewJob:

@@ -4,11 +4,11 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, JobNotFound
 from jobdeck_backend.jobs import orders
@@ -20,11 +20,8 @@ from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.store import jobs, rows
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
-Serving = Annotated[Services, Depends(services)]
 
 INPUT_SHOWN_CHARS = 20_000
-
-NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
 
 
 # The list.

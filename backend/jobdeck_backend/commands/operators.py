@@ -7,6 +7,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from jobdeck_backend.clock import iso
 from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.commands.transition import UNSTARTED, load, move
 from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused
@@ -47,16 +48,7 @@ def act(tx: Connection, name: str, job_id: str, perform: Perform, by: By) -> str
     except Refused as refusal:
         result = refusal
     said = f"refused: {result.code}" if isinstance(result, Refused) else result
-    audit.append(
-        tx,
-        at=by.now,
-        actor=by.actor,
-        act=name,
-        job_id=job_id,
-        version=by.version,
-        reason=by.reason,
-        result=said,
-    )
+    _audit(tx, name, job_id, said, by)
     return result
 
 
@@ -142,7 +134,7 @@ def grant_until(deadline: Callable[[Admission, float], float]) -> Perform:
         jobs.update_admission(tx, job.job_id, deadline=new)
         urgency = min(new, jobs.nearest_dependent_deadline(tx, job.job_id))
         jobs.update_job(tx, job, dispatch_deadline=urgency, version=job.version + 1)
-        text = f"deadline moved from {notices.iso(old)} to {notices.iso(new)} by {by.actor}"
+        text = f"deadline moved from {iso(old)} to {iso(new)} by {by.actor}"
         told = notices.notice("granted", by.now, text, old=old, new=new, reason=by.reason)
         events.append(tx, job.job_id, [told], by.now)
         return text
@@ -155,13 +147,23 @@ def set_paused(
 ) -> None:
     """Stop or go on handing a queue's jobs to Dask; acceptance goes on."""
     queues.set_paused(tx, queue, paused=paused, actor=actor, now=now)
+    result = f"queue {queue} {'paused' if paused else 'resumed'}"
+    note(tx, "pause" if paused else "unpause", result, By(actor, now, reason))
+
+
+def note(tx: Connection, name: str, result: str, by: By) -> None:
+    """Put an act on record that is not one on a job."""
+    _audit(tx, name, None, result, by)
+
+
+def _audit(tx: Connection, name: str, job_id: str | None, result: str, by: By) -> None:
     audit.append(
         tx,
-        at=now,
-        actor=actor,
-        act="pause" if paused else "unpause",
-        job_id=None,
-        version=None,
-        reason=reason,
-        result=f"queue {queue} {'paused' if paused else 'resumed'}",
+        at=by.now,
+        actor=by.actor,
+        act=name,
+        job_id=job_id,
+        version=by.version,
+        reason=by.reason,
+        result=result,
     )
