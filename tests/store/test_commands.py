@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from jobdeck_backend.commands import delivery, execution, notices, operators, recovery
 from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.records import Claim, Job, Lease, Status
 from jobdeck_backend.store import events, jobs, leases
 from jobdeck_backend.store.engine import Database
@@ -134,6 +135,23 @@ def test_a_resumed_job_is_on_no_worker_and_in_no_stage(tx: Connection) -> None:
     operators.act(tx, "resume", "one", operators.resume, BY)
     job = stored(tx)
     assert (job.status, job.worker, job.stage, job.delivered_epoch) == (Status.SUBMITTED, None, None, None)
+
+
+def test_r20_a_job_is_not_resumed_on_a_thread_that_went_on_without_it(tx: Connection) -> None:
+    claim = start(tx, thread_id="session")
+    execution.fail(tx, claim, "it raised", "ValueError", [], 103.0)
+    accept(tx, "next", thread_id="session")
+    operators.act(tx, "cancel", "next", operators.cancel, BY)
+    assert operators.act(tx, "resume", "one", operators.resume, BY) == "resumed", "the next turn never ran"
+    operators.act(tx, "cancel", "one", operators.cancel, BY)
+    accept(tx, "last", thread_id="session")
+    deliver(tx)
+    later = execution.claim(tx, "last", 0, worker="w0-e1", pid=1, epoch=1, now=120.0)
+    assert later is not None
+    execution.fail(tx, later, "it raised", "ValueError", [], 121.0)
+    refused = operators.act(tx, "resume", "one", operators.resume, BY)
+    assert isinstance(refused, NotEligible)
+    assert "session has gone on" in refused.message
 
 
 def test_many_dependents_that_cannot_go_are_in_nobodys_way(tx: Connection) -> None:

@@ -95,6 +95,9 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         raise NotEligible(f"job {job.job_id} succeeded; it is never run again")
     if admission.is_overdue(by.now):
         raise DeadlinePassed(f"the deadline of job {job.job_id} has passed; grant a later one first")
+    if jobs.thread_went_on(tx, job.job_id, admission.thread_id):
+        # From there its completed stages would run again, on another job's state (R20).
+        raise NotEligible(f"thread {admission.thread_id} has gone on with another job; submit this one anew")
     try:
         with tx.begin_nested():
             # Its thread must be free: a later job of the same session may be live on it (R21).

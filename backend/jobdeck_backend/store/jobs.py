@@ -226,6 +226,18 @@ def has_live_attempt(tx: Connection, job_id: str) -> bool:
     return tx.execute(_LIVE_ATTEMPT, {"id": job_id}).first() is not None
 
 
+def thread_went_on(tx: Connection, job_id: str, thread_id: str) -> bool:
+    """Whether another job was executed on this one's thread after it was."""
+    executed_at = select(func.max(attempts.c.started_at)).where(attempts.c.job_id == job_id).scalar_subquery()
+    statement = (
+        select(attempts.c.job_id)
+        .join(admissions, admissions.c.job_id == attempts.c.job_id)
+        .where(admissions.c.thread_id == thread_id, attempts.c.job_id != job_id)
+        .where(attempts.c.started_at > executed_at)
+    )
+    return tx.execute(statement.limit(1)).first() is not None
+
+
 def load_attempts(tx: Connection, job_id: str) -> list[Attempt]:
     """All executions of a job, oldest first."""
     statement = select(*_ATTEMPT).where(attempts.c.job_id == job_id).order_by(attempts.c.attempt)
