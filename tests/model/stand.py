@@ -10,7 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import orjson
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
+from job_model import Bounds, Execution, ModelJob
 from jobdeck_backend import clock
 from jobdeck_backend.errors import JobdeckError
 from jobdeck_backend.jobs.records import NO_DEADLINE, Delivery, Status
@@ -20,12 +22,23 @@ from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
-from job_model import Bounds, Execution, ModelJob
 
 MEMORY = Path("/dev/shm")
 TABLES = ("admissions", "jobs", "attempts", "stages")
 # A predecessor inherits nearer deadlines: the one column by which a step may change a job it is not about.
 INHERITED = "dispatch_deadline"
+
+
+def among(name: str) -> st.SearchStrategy[Any]:
+    """One of what the machine's method ``name`` answers now, if there is any."""
+
+    def choose(machine: "Stand") -> st.SearchStrategy[Any]:
+        return st.sampled_from(getattr(machine, name)() or machine.all_jobs())
+
+    return st.runner().flatmap(choose)
+
+
+SELDOM = st.sampled_from([False, False, False, True])
 
 
 class InterleavedWriter(Writer):
@@ -158,7 +171,9 @@ class Stand(RuleBasedStateMachine):
         return {name for name in job.after if not self.jobs[name].status.terminal}
 
     def waits_for_a_person(self, job: ModelJob) -> bool:
-        return job.held or any(self.waits_for_a_person(self.jobs[name]) for name in self.unfinished_before(job))
+        return job.held or any(
+            self.waits_for_a_person(self.jobs[name]) for name in self.unfinished_before(job)
+        )
 
     # Readers.
 

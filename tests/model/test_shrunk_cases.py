@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobdeck_backend.commands import delivery, execution, operators
+from jobdeck_backend.commands import delivery, execution, operators, recovery
 from jobdeck_backend.commands.submission import NewJob, submit
-from jobdeck_backend.store import jobs
+from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.store import jobs, leases
 from jobdeck_backend.store.engine import Database
 from sqlalchemy import Connection
 
-BY = operators.By("operator", 110.0)
+BY = operators.By("operator", 110.0, "too late")
 WORKER = {"worker": "w0-e1", "pid": 1, "epoch": 1}
 
 
@@ -44,7 +45,9 @@ def test_a_resumed_dependent_makes_what_it_waits_for_as_urgent_again(tx: Connect
     assert jobs.load_job(tx, "first").dispatch_deadline == 150.0
 
 
-def test_a_job_claimed_after_its_key_was_taken_back_lets_its_dependents_be_handed_over(tx: Connection) -> None:
+def test_a_job_claimed_after_its_key_was_taken_back_lets_its_dependents_be_handed_over(
+    tx: Connection,
+) -> None:
     """Its old task was only late: it runs, and Dask has it."""
     accept(tx, "first")
     assert deliver(tx) == ["first"]
@@ -53,3 +56,25 @@ def test_a_job_claimed_after_its_key_was_taken_back_lets_its_dependents_be_hande
     assert jobs.load_job(tx, "first").delivered_epoch == 1
     accept(tx, "second", after=("first",))
     assert deliver(tx, "first") == ["second"]
+
+
+def test_r18_a_cancel_acknowledged_after_the_plan_is_not_revoked_by_it(tx: Connection) -> None:
+    accept(tx, "one")
+    deliver(tx)
+    claim = execution.claim(tx, "one", 0, **WORKER, now=102.0)
+    operators.act(tx, "cancel", "one", operators.cancel, BY)
+    seen = jobs.load_job(tx, "one")
+    execution.stop(tx, claim, 114.0)
+    acknowledged = jobs.load_job(tx, "one")
+    lease = leases.acquire(tx, "recovery", "a", 114.0, 10.0, is_gone=lambda _owner: False)
+    assert not recovery.revoke(tx, lease, "one", seen.status, seen.fence, 114.0)
+    assert jobs.load_job(tx, "one") == acknowledged
+
+
+def test_a_held_job_that_is_expired_is_held_no_more(tx: Connection) -> None:
+    accept(tx, "one")
+    jobs.update_job(tx, jobs.load_job(tx, "one"), held_reason="three attempts ended with their worker")
+    operators.act(tx, "expire", "one", operators.expire, BY)
+    ended = jobs.load_job(tx, "one")
+    assert (ended.status, ended.held_reason) == (Status.INTERRUPTED, None)
+    assert ended.error == "expired: by operator: too late"

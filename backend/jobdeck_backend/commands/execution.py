@@ -202,4 +202,5 @@ def expire(
         told=[*told, notices.notice(Verb.EXPIRE, now, text, reason=reason)],
         error=text,
         error_type="DeadlineExpired",
+        held_reason=None,
     )

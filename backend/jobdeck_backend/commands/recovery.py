@@ -81,7 +81,9 @@ def hold(
 def revoke(tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, now: float) -> bool:
     """A cancelled job's worker had its time to acknowledge: from now on it can write nothing (R15)."""
     job = _unchanged(tx, lease, job_id, status, fence, now)
-    return job is not None and jobs.update_job(tx, job, fence=job.fence + 1, revoked_at=now)
+    if job is None or job.cancel_acknowledged_at is not None:
+        return False  # an acknowledgement changes neither status nor fence
+    return jobs.update_job(tx, job, fence=job.fence + 1, revoked_at=now)
 
 
 def end_attempt(tx: Connection, lease: Lease, job_id: str, attempt: int, *, reason: str, now: float) -> bool:
