@@ -129,8 +129,12 @@ class CommandMachine(WorkerSteps, OperatorSteps):
         self.touch(*back)
 
     @precondition(lambda self: self.threads())
-    @rule(one=among("threads"), worker=among("all_workers"))
-    def hang(self, one: Execution, worker: str):
+    @rule(
+        one=among("threads"),
+        worker=among("all_workers"),
+        late_act=st.sampled_from(["record", "complete_stage", "succeed", "fail"]),
+    )
+    def hang(self, one: Execution, worker: str, late_act: str):
         """Nothing is heard of it for too long: another executes its job, and then it goes on (R21, R24)."""
         self.elapsed += self.settings.heartbeat_stale_s
         self.recover()
@@ -139,6 +143,8 @@ class CommandMachine(WorkerSteps, OperatorSteps):
         self.compare()
         again = [two for two in self.deliveries if two.job_id == one.job_id]
         self.claim_delivered(again[-1], worker)
+        self.compare()
+        getattr(self, late_act)(one)
 
     @rule()
     def recover(self):
