@@ -47,8 +47,7 @@ def requeue(
     job = _unchanged(tx, lease, job_id, status, fence, now)
     if job is None:
         return False
-    told = [notices.notice(Verb.RECOVER, now, f"recovered: {reason}", reason=reason)]
-    move(tx, job, Verb.RECOVER, now=now, actor=ACTOR, reason=reason, told=told, **UNSTARTED)
+    _take_from_worker(tx, job, Verb.RECOVER, reason, now)
     if attempt is not None:
         jobs.end_attempt(tx, job_id, attempt, now, attempt_end)
     return True
@@ -70,12 +69,15 @@ def hold(
     job = _unchanged(tx, lease, job_id, status, fence, now)
     if job is None:
         return False
-    told = [notices.notice(Verb.HOLD, now, f"held: {reason}", reason=reason)]
-    columns = {**UNSTARTED, "held_reason": reason}
-    move(tx, job, Verb.HOLD, now=now, actor=ACTOR, reason=reason, told=told, **columns)
+    _take_from_worker(tx, job, Verb.HOLD, reason, now, held_reason=reason)
     if attempt is not None:
         jobs.end_attempt(tx, job_id, attempt, now, attempt_end)
     return True
+
+
+def _take_from_worker(tx: Connection, job: Job, verb: Verb, reason: str, now: float, **columns: str) -> None:
+    told = [notices.notice(verb, now, f"{verb}: {reason}", reason=reason)]
+    move(tx, job, verb, now=now, actor=ACTOR, reason=reason, told=told, **UNSTARTED, **columns)
 
 
 def revoke(tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, now: float) -> bool:
