@@ -183,7 +183,7 @@ def end(tx: Connection, claim: Claim, reason: str, now: float, late_output: str 
     if waited_for and job.cancel_requested_at is not None and job.cancel_acknowledged_at is None:
         jobs.update_job(tx, job, cancel_acknowledged_at=now)
         events.append(tx, claim.job_id, [notices.cancelled(job.error or "cancelled by user")], now)
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason, late_output)
+    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason, late_output=late_output)
 
 
 def expire(
