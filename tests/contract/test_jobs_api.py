@@ -90,6 +90,7 @@ class TestRefusals:
             {"deadline": "tomorrow"},
             {"deadline": "2030-01-01T00:00:00"},
             {"deadline": "2001-01-01T00:00:00Z"},
+            {"deadline": "9999-12-31T23:59:59-23:59"},
             {"deadline": "2090-01-01T00:00:00Z", "deadline_seconds": 5},
             {"after_policy": "maybe"},
             {"after": "one"},

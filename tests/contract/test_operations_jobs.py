@@ -186,6 +186,15 @@ def test_a_grant_names_one_window(backend: RunningBackend, finished: list[str]) 
     assert backend.act(finished[0], "grant", extend_seconds=5).status_code == 409
 
 
+def test_a_deadline_that_no_calendar_can_write_is_never_granted(backend: RunningBackend) -> None:
+    job_id = backend.submit(deadline="9999-12-31T23:59:59Z", after=[backend.submit({"name": "a", "seconds": 2})])
+    refused = backend.act(job_id, "grant", extend_seconds=1)
+    assert (refused.status_code, refused.json()["detail"]["code"]) == (422, "invalid_input")
+    assert row(backend, job_id)["deadline"] == "9999-12-31T23:59:59Z"
+    assert get(backend, "jobs")["jobs"], "one job's deadline never takes the list away"
+    backend.wait_for(job_id, "success")
+
+
 def test_a_paused_queue_keeps_its_jobs_in_the_backlog_and_says_so(backend: RunningBackend) -> None:
     paused = backend.http.post(f"{OPS}/queues/nightly/pause", json={"reason": "maintenance"})
     assert paused.status_code == 200
