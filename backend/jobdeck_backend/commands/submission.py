@@ -48,6 +48,8 @@ def submit(tx: Connection, new: NewJob, now: float) -> Admission:
     that has passed, ``NotEligible`` when the thread has a live job.
     """
     job_id = new.job_id or str(uuid4())
+    if job_id in new.after:
+        raise InvalidInput(f"job {job_id} cannot come after itself; nothing was stored")
     deadline = new.deadline if new.deadline_seconds is None else now + new.deadline_seconds
     admission = Admission(
         job_id=job_id,
