@@ -95,6 +95,7 @@ class TestRefusals:
             {"after_policy": "maybe"},
             {"after": "one"},
             {"after": ["nobody"]},
+            {"job_id": "ouroboros", "after": ["ouroboros"]},
             {"thread_id": "no spaces"},
             {"queue": "no spaces"},
             {"priority": 1001},
@@ -166,6 +167,7 @@ class TestRefusals:
 
     def test_a_cursor_that_is_none_is_422(self, backend: RunningBackend) -> None:
         assert backend.http.get(f"{JOBS}/job/no-such-job/stream/x").status_code == 422
+        assert backend.http.get(f"{JOBS}/job/no-such-job/stream/{10**30}").status_code == 422
         headers = {"Last-Event-ID": "x"}
         assert backend.http.get(f"{JOBS}/job/no-such-job/stream", headers=headers).status_code == 422
 

@@ -180,6 +180,13 @@ def test_an_expired_job_needs_a_grant_before_its_resume(backend: RunningBackend)
     backend.wait_for(job_id, "success")
 
 
+def test_a_number_too_large_for_the_database_is_refused_in_words(
+    backend: RunningBackend, finished: list[str]
+) -> None:
+    assert backend.http.get(f"{OPS}/audit", params={"after": 10**30}).status_code == 422
+    assert backend.act(finished[0], "cancel", version=10**30).status_code == 422
+
+
 def test_a_grant_names_one_window(backend: RunningBackend, finished: list[str]) -> None:
     for body in ({}, {"deadline": "2030-01-01T00:00:00Z", "extend_seconds": 5}, {"deadline": "tomorrow"}):
         assert backend.act(finished[0], "grant", **body).status_code == 422

@@ -120,7 +120,10 @@ async def stream(
 
 @router.get("/job/{job_id}/stream/{cursor}", response_class=EventSourceResponse, responses=EVENT_STREAM)
 async def stream_after(
-    job_id: str, cursor: int, serving: Serving, last_event_id: Annotated[str | None, Header()] = None
+    job_id: str,
+    cursor: schemas.EventId,
+    serving: Serving,
+    last_event_id: Annotated[str | None, Header()] = None,
 ) -> EventSourceResponse:
     """A job's events after a cursor; with a header too, the greater of both."""
     return await _stream(serving, job_id, cursor, last_event_id)

@@ -88,7 +88,7 @@ def workflows() -> Response:
 @router.get("/audit", response_model=schemas.Audit)
 def read_audit(
     serving: Serving,
-    after: Annotated[int, Query(ge=0, description="id of the last row seen")] = 0,
+    after: Annotated[int, Query(ge=0, le=999_999_999_999_999_999, description="id of the last row seen")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """Every act, oldest first, refused ones too."""

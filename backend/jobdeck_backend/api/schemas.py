@@ -244,7 +244,7 @@ class Act(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     reason: str | None = Field(default=None, max_length=1000)
-    version: int | None = None
+    version: int | None = Field(default=None, ge=0, le=999_999_999_999_999_999)
 
 
 class Grant(Act):
