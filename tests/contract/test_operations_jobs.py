@@ -194,7 +194,9 @@ def test_a_grant_names_one_window(backend: RunningBackend, finished: list[str]) 
 
 
 def test_a_deadline_that_no_calendar_can_write_is_never_granted(backend: RunningBackend) -> None:
-    job_id = backend.submit(deadline="9999-12-31T23:59:59Z", after=[backend.submit({"name": "a", "seconds": 2})])
+    job_id = backend.submit(
+        deadline="9999-12-31T23:59:59Z", after=[backend.submit({"name": "a", "seconds": 2})]
+    )
     refused = backend.act(job_id, "grant", extend_seconds=1)
     assert (refused.status_code, refused.json()["detail"]["code"]) == (422, "invalid_input")
     assert row(backend, job_id)["deadline"] == "9999-12-31T23:59:59Z"

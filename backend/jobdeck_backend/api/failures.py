@@ -26,8 +26,13 @@ def operations_detail(error: JobdeckError) -> dict[str, Any]:
 
 def _respond(request: Request, error: Exception) -> Response:
     assert isinstance(error, JobdeckError)
+    return refusal(request.url.path, error)
+
+
+def refusal(path: str, error: JobdeckError) -> Response:
+    """An error as the API under this path says it."""
     headers = {"Retry-After": str(RETRY_AFTER_S)} if isinstance(error, Unavailable) else None
-    if request.url.path.startswith("/v1/ops"):
+    if path.startswith("/v1/ops"):
         return _json(error.http_status, {"detail": operations_detail(error)}, headers)
     content: dict[str, Any] = {"detail": error.message}
     if isinstance(error, UnknownWorkflow):
