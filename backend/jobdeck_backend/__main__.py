@@ -127,6 +127,9 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     settings = Settings()
     logs.configure()
+    os.umask(
+        0o077
+    )  # what jobs were given is nobody else's to read, also in a directory that others may enter
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
