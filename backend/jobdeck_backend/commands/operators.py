@@ -7,10 +7,10 @@ from typing import Protocol
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from jobdeck_backend.clock import iso
+from jobdeck_backend.clock import LATEST, iso
 from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.commands.transition import UNSTARTED, load, move
-from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused
+from jobdeck_backend.errors import Changed, DeadlinePassed, InvalidInput, NotEligible, Refused
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Job, Status
 from jobdeck_backend.store import audit, events, jobs, queues
@@ -134,6 +134,8 @@ def grant_until(deadline: Callable[[Admission, float], float]) -> Perform:
             raise NotEligible(f"job {job.job_id} has no deadline; there is nothing to extend")
         if new <= old or new <= by.now:
             raise NotEligible("a granted deadline must be later than the old one and than now")
+        if new > LATEST:
+            raise InvalidInput("the granted deadline is after the year 9999; nothing was changed")
         jobs.update_admission(tx, job.job_id, deadline=new)
         urgency = min(new, jobs.nearest_dependent_deadline(tx, job.job_id))
         jobs.update_job(tx, job, dispatch_deadline=urgency, version=job.version + 1)
