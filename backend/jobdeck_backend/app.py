@@ -51,7 +51,7 @@ class Backend:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
         self.loop = loop = asyncio.get_running_loop()
         self.tailer = Tailer(self.database)
-        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.poke))
+        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
         self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
@@ -76,7 +76,6 @@ class Backend:
             self.writer,
             self.cluster,
             self.dispatcher,
-            self.reaper,
             self.streaming,
             board,
             self.feed,

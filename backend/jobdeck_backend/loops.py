@@ -2,6 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
+from contextlib import suppress
 
 import structlog
 
@@ -55,7 +56,6 @@ class Loop(ABC):
                     log.exception("a background duty failed; it goes on", duty=type(self).__name__)
             if self.pause_s:
                 await asyncio.sleep(max(self.pause_s, loop.time() - began))
-            try:
-                await asyncio.wait_for(self._wake.wait(), self.interval_s)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.interval_s):
+                    await self._wake.wait()

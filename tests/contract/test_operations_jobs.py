@@ -89,6 +89,19 @@ def test_a_cursor_of_another_order_is_refused(backend: RunningBackend, finished:
 # One job.
 
 
+def test_a_number_too_large_for_the_database_is_refused(backend: RunningBackend, finished: list[str]) -> None:
+    huge = 1 << 63
+    job_id = finished[0]
+    answers = [
+        backend.http.get(f"/v1/jobs/async/job/{job_id}/stream/{huge}"),
+        backend.http.get(f"/v1/jobs/async/job/{job_id}/stream", headers={"Last-Event-ID": "9" * 18}),
+        backend.http.get(f"{OPS}/audit", params={"after": huge}),
+        backend.http.post(f"{OPS}/jobs/{job_id}/cancel", json={"version": huge}),
+        backend.http.post(f"{OPS}/jobs/{job_id}/resume", json={"version": -1}),
+    ]
+    assert [answer.status_code for answer in answers] == [422, 200, 422, 422, 422]
+
+
 def test_a_detail_has_request_transitions_attempts_and_stages_with_evidence(
     backend: RunningBackend, finished: list[str]
 ) -> None:

@@ -8,11 +8,6 @@ from jobdeck_backend.api.schemas import Outcome, Status
 
 JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
-EventId = Annotated[
-    int, Field(le=999_999_999_999_999_999, description="sequence number of the last event seen")
-]
-"""No log is as long, and the database can compare it."""
-
 
 class SubmitRequest(BaseModel):
     """A job to run, as the jobs API takes it; unknown fields are ignored."""

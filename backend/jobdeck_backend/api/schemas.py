@@ -4,7 +4,7 @@ Times are ISO 8601 UTC strings; durations and ages are numbers of seconds. The j
 writes ``+00:00``, the operations API (``/v1/ops``) writes ``Z``: each keeps its own contract.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,6 +22,8 @@ State = Literal[
 ]
 Status = Literal["submitted", "running", "success", "failure", "interrupted"]
 Outcome = Literal["succeeded", "failed", "cancelled", "expired"]
+Number = Annotated[int, Field(ge=0, le=10**18)]
+"""A version, an id or a place in the log: no larger than a database holds."""
 
 
 class JobRow(BaseModel):
@@ -244,7 +246,7 @@ class Act(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     reason: str | None = Field(default=None, max_length=1000)
-    version: int | None = Field(default=None, ge=0, le=999_999_999_999_999_999)
+    version: Number | None = None
 
 
 class Grant(Act):

@@ -27,7 +27,7 @@ def claim(
     admission, job = load(tx, job_id)
     if job.status is not Status.SUBMITTED or job.fence != fence or job.held_reason is not None:
         return None
-    if admission.deadline is not None and now >= admission.deadline:
+    if admission.is_overdue(now):
         expire(tx, job, now=now, actor=worker, reason="deadline passed while queued")
         return None
     predecessors = jobs.load_predecessors(tx, job_id)
@@ -79,7 +79,7 @@ def record(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: float, *
 
     Raises ``JobStopped`` when the job was cancelled, expired or given to another attempt.
     """
-    if not events.append_fenced(tx, claim.job_id, claim.fence, told, now, **progress):
+    if not events.append_fenced(tx, claim.job_id, claim.fence, told, now, progress_at=now, **progress):
         raise JobStopped(STOPPED)
 
 
@@ -95,9 +95,14 @@ def check(tx: Connection, claim: Claim) -> None:
         raise JobStopped(STOPPED)
 
 
-def renew(tx: Connection, claim: Claim, now: float) -> None:
-    """Write the heartbeat (R24): it says the thread lives, also after the job was taken from it."""
+def renew(tx: Connection, claim: Claim, now: float, told: Sequence[NewEvent] = ()) -> None:
+    """Write the heartbeat (R24): it says the thread lives, also after the job was taken from it.
+
+    ``told`` is appended while the job is this claim's. None of it is progress.
+    """
     jobs.renew_attempt(tx, claim.job_id, claim.attempt, now)
+    if told:
+        events.append_fenced(tx, claim.job_id, claim.fence, told, now)
 
 
 def _owned(tx: Connection, claim: Claim) -> tuple[Admission, Job] | None:
@@ -113,11 +118,11 @@ def succeed(
     owned = _owned(tx, claim)
     encoded = events.encode(output)
     if owned is None:
-        jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "late result", late_output=encoded)
+        end(tx, claim, "late result", now, late_output=encoded)
         return False
     admission, job = owned
     late_s = 0.0 if admission.deadline is None else now - admission.deadline
-    end = notices.workflow_end(admission.agent_type, now, output.get("report"))
+    ending = notices.workflow_end(admission.agent_type, now, output.get("report"))
     move(
         tx,
         job,
@@ -125,7 +130,7 @@ def succeed(
         now=now,
         actor=claim.worker,
         reason=f"late by {late_s:.1f} s" if late_s > 0 else None,
-        told=[*told, end],
+        told=[*told, ending],
         output=encoded,
         stage=None,
     )
@@ -143,14 +148,18 @@ def fail(
         failure = notices.job_error(error, error_type)
         columns = {"error": error, "error_type": error_type}
         move(tx, job, Verb.FAIL, now=now, actor=claim.worker, reason=error, told=[*told, failure], **columns)
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "failed")
+    end(tx, claim, "failed", now)
     return owned is not None
 
 
 def expire_running(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: float) -> bool:
-    """The budget is used up: EXPIRED, whatever the thread still does (R9). The attempt ends with its thread."""
+    """The budget is used up: EXPIRED, whatever the thread still does (R9). The attempt ends with its thread.
+
+    False when the job is no longer this claim's, or was granted a later deadline that the worker had not heard of:
+    then recovery runs it again, once the attempt has ended (R7).
+    """
     owned = _owned(tx, claim)
-    if owned is None:
+    if owned is None or not owned[0].is_overdue(now):
         return False
     _admission, job = owned
     reason = "deadline passed while running"
@@ -158,20 +167,23 @@ def expire_running(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: 
     return True
 
 
-def acknowledge_stop(tx: Connection, claim: Claim, now: float) -> None:
-    """An execution that lost its job is over. If a cancel waits for that, this is its acknowledgement (R15)."""
+def stop(tx: Connection, claim: Claim, now: float) -> None:
+    """An execution that lost its job is over."""
+    cancelled = load(tx, claim.job_id)[1].cancel_requested_at is not None
+    end(tx, claim, "cancelled" if cancelled else "stopped", now)
+
+
+def end(tx: Connection, claim: Claim, reason: str, now: float, late_output: str | None = None) -> None:
+    """The execution's thread is over and its slot free, whatever became of the job.
+
+    However it ended: a cancel that waits for that is acknowledged by it, as long as its fence is the job's (R15).
+    """
     job = load(tx, claim.job_id)[1]
     waited_for = job.status is Status.INTERRUPTED and job.fence == claim.fence
     if waited_for and job.cancel_requested_at is not None and job.cancel_acknowledged_at is None:
         jobs.update_job(tx, job, cancel_acknowledged_at=now)
         events.append(tx, claim.job_id, [notices.cancelled(job.error or "cancelled by user")], now)
-    cancelled = job.cancel_requested_at is not None
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "cancelled" if cancelled else "stopped")
-
-
-def end(tx: Connection, claim: Claim, reason: str, now: float) -> None:
-    """The execution's thread is over and its slot free, whatever became of the job."""
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason)
+    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason, late_output=late_output)
 
 
 def expire(

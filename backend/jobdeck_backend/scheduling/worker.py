@@ -220,4 +220,4 @@ class Execution:
                 case Expired():
                     execution.end(connection, self.claim, "expired", now())
                 case Stopped():
-                    execution.acknowledge_stop(connection, self.claim, now())
+                    execution.stop(connection, self.claim, now())

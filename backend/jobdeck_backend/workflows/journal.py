@@ -2,16 +2,15 @@
 
 import json
 import os
-from datetime import UTC, datetime
 
-from jobdeck_backend.clock import now
+from jobdeck_backend.clock import iso, now
 from jobdeck_backend.workflows.context import JobContext
 
 
 def write_journal(context: JobContext, workflow: str, event: str, stage: str) -> None:
     """Append ``stage_started`` or ``stage_completed`` to ``<workflow>-journal.jsonl`` and sync."""
     line = {
-        "at": datetime.fromtimestamp(now(), UTC).isoformat(),
+        "at": iso(now()),
         "job_id": context.job_id,
         "attempt": context.attempt,
         "fence": context.fence,
