@@ -13,10 +13,10 @@ from types import FrameType
 from typing import Any
 
 import click
-import structlog
 import uvicorn
 import uvloop
 
+from jobdeck_backend import logs
 from jobdeck_backend.app import Backend, create_app
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
@@ -118,7 +118,7 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     settings = Settings()
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     settings = Settings()
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    logs.configure()
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:

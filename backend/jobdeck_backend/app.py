@@ -11,6 +11,7 @@ from jobdeck_backend.api import (
     health,
     jobs,
     operations,
+    operations_acts,
     operations_cluster,
     operations_feed,
     operations_jobs,
@@ -148,6 +149,6 @@ def create_app(backend: Backend) -> FastAPI:
     app = FastAPI(title="jobdeck", lifespan=lifespan)
     failures.install(app, backend.settings)
     app.include_router(health.router)
-    for module in (jobs, operations, operations_jobs, operations_cluster, operations_feed):
+    for module in (jobs, operations, operations_jobs, operations_acts, operations_cluster, operations_feed):
         app.include_router(module.router)
     return app

@@ -12,7 +12,9 @@ class Loop(ABC):
     """A duty done again and again on the event loop, every ``interval_s`` or sooner when woken."""
 
     def __init__(self, interval_s: float, pause_s: float = 0.0) -> None:
-        """``pause_s``: how long a wake-up waits at least after the last pass, to be served with others."""
+        """``pause_s``: the least rest after a pass, so that wake-ups are served together; with one, a pass that
+        took longer is followed by a rest as long, however often the duty is woken.
+        """
         self.interval_s = interval_s
         self.pause_s = pause_s
         self._wake = asyncio.Event()
@@ -39,13 +41,16 @@ class Loop(ABC):
         self._wake.set()
 
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
             self._wake.clear()
+            began = loop.time()
             try:
                 await self.run_once()
             except Exception:
                 log.exception("a background duty failed; it goes on", duty=type(self).__name__)
-            await asyncio.sleep(self.pause_s)
+            if self.pause_s:
+                await asyncio.sleep(max(self.pause_s, loop.time() - began))
             try:
                 await asyncio.wait_for(self._wake.wait(), self.interval_s)
             except TimeoutError:

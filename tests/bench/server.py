@@ -29,6 +29,10 @@ class Server:
         """The first row of a query; its snapshot ends at once."""
         return self._rows.execute(sql, values).fetchone()
 
+    def rows(self, sql: str, *values: object) -> list[tuple]:
+        """All rows of a query."""
+        return self._rows.execute(sql, values).fetchall()
+
     def submit(self, work: dict, **fields: object) -> str:
         """Submit one probe job; its id."""
         body = {"agent_type": "probe", "input": json.dumps(work), **fields}

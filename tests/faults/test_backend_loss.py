@@ -39,10 +39,13 @@ def test_a_killed_backend_leaves_no_process_and_its_jobs_to_the_next(start_backe
     assert second.journal(overdue) == []
 
 
-def test_a_backend_killed_before_its_cluster_was_up_leaves_no_process(start_backend) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_a_backend_ended_before_its_cluster_was_up_leaves_no_process(
+    start_backend, number: signal.Signals
+) -> None:
     first = start_backend()
     job_id = first.submit(*STAGES)
-    os.kill(first.pid, signal.SIGKILL)
+    first.signal(number)
     first.wait_until_gone(5)
     second = start_backend(state_dir=first.state_dir)
     assert second.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"

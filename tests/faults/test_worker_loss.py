@@ -92,3 +92,16 @@ def test_a_worker_that_printed_is_still_watched(start_backend) -> None:
     job_id = backend.submit({"name": "a", "seconds": 1})
     os.kill(backend.wait_for_stage(job_id, "a"), signal.SIGKILL)
     assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+
+
+def test_r23_a_worker_that_hangs_is_replaced_once_dask_gave_it_up(start_backend) -> None:
+    """Dask waits 15 s for its heartbeats and looks every 15 s; then nothing of it is left."""
+    backend = start_backend("--max-running-async-jobs", "1")
+    backend.wait_for_dask()
+    job_id = backend.submit({"name": "a", "seconds": 0.5}, {"name": "b", "seconds": 0.5})
+    hung = backend.wait_for_stage(job_id, "a")
+    os.kill(hung, signal.SIGSTOP)
+    assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
+    assert hung not in backend.processes()
+    assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["worker lost", "succeeded"]
+    assert backend.epoch() == 1

@@ -6,7 +6,6 @@ sees an older row after a newer one.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,10 +13,11 @@ from jobdeck_backend.api import shapes
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.streams import control
+from jobdeck_backend.api.subscription import Subscription
+from jobdeck_backend.api.unlogged import UnloggedChanges
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput
 from jobdeck_backend.jobs.records import StoredEvent
-from jobdeck_backend.jobs.states import State
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.store import audit, events
 
@@ -25,52 +25,10 @@ INTERVAL_S = 0.25
 """How often Dask's picture is compared with the last one."""
 OVERVIEW_S = 1.0
 COALESCE_S = 0.05
-HEARTBEAT_S = 5.0
-"""How often rows of running jobs are sent for the age of their heartbeat alone."""
 ROWS_A_FRAME = 500
-FRAMES_WAITING_MAX = 2_000
-FORECAST_ROWS_MAX = 200
-FORECAST_MOVED_S = 5.0
-FORECAST_MOVED_SHARE = 0.1
 ACTS_MAX = 200
 
 _NO_ROW_CHANGES = frozenset({"llm.chunk", "job.heartbeat"})
-
-
-class Subscription:
-    """One deck's frames. A deck too slow for its bound is let go: it comes again with its cursor."""
-
-    def __init__(self, *, wants_events: bool) -> None:
-        self.wants_events = wants_events
-        self.over = False
-        self._frames: deque[bytes] = deque()
-        self._arrived = asyncio.Event()
-
-    def push(self, frame: bytes) -> bool:
-        """Hand over a frame; False when the reader has too many already."""
-        if len(self._frames) >= FRAMES_WAITING_MAX:
-            self.end()
-            return False
-        self._frames.append(frame)
-        self._arrived.set()
-        return True
-
-    def end(self) -> None:
-        """Nothing more comes."""
-        self.over = True
-        self._arrived.set()
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """What arrived, joined, until the end."""
-        while True:
-            await self._arrived.wait()
-            self._arrived.clear()
-            if self._frames:
-                frames = b"".join(self._frames)
-                self._frames.clear()
-                yield frames
-            if self.over:
-                return
 
 
 class Feed(Loop):
@@ -86,19 +44,16 @@ class Feed(Loop):
         self._watching = False
         self._ended = False
         self._changed: set[str] = set()
+        self._unlogged = UnloggedChanges()
         self._position = 0
         self._last_act = 0
-        self._states: Mapping[str, State] = {}
-        self._sent_forecast: dict[str, tuple[float | None, bool]] = {}
-        self._dask_states: Mapping[str, str] = {}
         self._overview_due = 0.0
-        self._heartbeats_due = 0.0
         self.dropped = 0
         """Subscribers that were too slow, since the start."""
 
-    def overview(self) -> dict[str, Any]:
-        """The snapshot of the whole; from a thread."""
-        return self._overview.describe(len(self._subscriptions), self.dropped)
+    def overview(self, max_age_s: float = 0.0) -> dict[str, Any]:
+        """The snapshot of the whole, its counts at most so old; from a thread."""
+        return self._overview.describe(len(self._subscriptions), self.dropped, max_age_s=max_age_s)
 
     # What others tell.
 
@@ -155,7 +110,7 @@ class Feed(Loop):
         async with self._lock:
             if not self._watching:
                 await self._begin()
-            subscription.push(control("overview", await asyncio.to_thread(self.overview)))
+            subscription.push(control("overview", await asyncio.to_thread(self.overview, OVERVIEW_S / 2)))
             self._subscriptions.add(subscription)
             if after is not None:
                 position, job_ids = await asyncio.to_thread(self._missed, after)
@@ -167,7 +122,7 @@ class Feed(Loop):
         """The first deck: what happened while nobody watched is not news."""
         self._watching = True
         self._position, self._last_act = await asyncio.to_thread(self._ends)
-        self._compare(await asyncio.to_thread(self._board.picture))
+        self._look(await asyncio.to_thread(self._board.picture))
         self._changed.clear()
 
     def _ends(self) -> tuple[int, int]:
@@ -195,50 +150,23 @@ class Feed(Loop):
                 return
             due = now() >= self._overview_due
             picture = await asyncio.to_thread(self._board.picture, OVERVIEW_S / 2 if due else OVERVIEW_S)
-            self._compare(picture)
+            self._look(picture)
             if due:
                 self._overview_due = now() + OVERVIEW_S
-                self._push(self._subscriptions, control("overview", await asyncio.to_thread(self.overview)))
+                self._push(
+                    self._subscriptions,
+                    control("overview", await asyncio.to_thread(self.overview, OVERVIEW_S / 2)),
+                )
             changed, self._changed = list(self._changed), set()
             await self._send_rows(self._subscriptions, changed, self._position)
             await self._send_acts()
         # Events of the same moment share a frame.
         await asyncio.sleep(COALESCE_S)
 
-    def _compare(self, picture: Picture) -> None:
-        """Note the jobs of which something outside the log changed."""
-        dask = self._overview.cluster.snapshot
-        dask_states = {} if dask is None else dask.jobs
-        if dask_states is not self._dask_states:
-            known = self._dask_states
-            self._changed.update(
-                job_id for job_id in picture.states if known.get(job_id) != dask_states.get(job_id)
-            )
-            self._dask_states = dask_states
-        if picture.states is not self._states:
-            # One that came or went has told so in the log.
-            self._changed.update(
-                job_id for job_id, state in picture.states.items() if self._states.get(job_id, state) != state
-            )
-            self._states = picture.states
-            if picture.slots_total:  # without a slot nothing is predicted: that is soon over, and no news
-                self._compare_forecast(picture)
-        if now() >= self._heartbeats_due:
-            self._heartbeats_due = now() + HEARTBEAT_S
-            self._changed.update(job_id for job_id, state in picture.states.items() if state is State.RUNNING)
-
-    def _compare_forecast(self, picture: Picture) -> None:
-        """Note predictions that moved much, a bounded number at a time; the others wait for the next pass."""
-        before, room = self._sent_forecast, FORECAST_ROWS_MAX
-        self._sent_forecast = {}
-        for row in picture.line:
-            said = picture.forecast.finishes.get(row.job_id), picture.at_risk(row)
-            known = before.get(row.job_id, said)
-            if room and _moved(known, said, picture.at):
-                self._changed.add(row.job_id)
-                room -= 1
-                known = said
-            self._sent_forecast[row.job_id] = known
+    def _look(self, picture: Picture) -> None:
+        snapshot = self._overview.cluster.snapshot
+        dask_states = snapshot.jobs if snapshot else {}
+        self._changed |= self._unlogged.since_last_look(picture, dask_states, now())
 
     async def _send_rows(
         self, subscriptions: Iterable[Subscription], job_ids: Sequence[str], position: int
@@ -274,12 +202,3 @@ class Feed(Loop):
 def _say_farewell(subscription: Subscription) -> None:
     subscription.push(control("job.shutdown", {"message": "server is shutting down; reconnect to go on"}))
     subscription.end()
-
-
-def _moved(known: tuple[float | None, bool], said: tuple[float | None, bool], at: float) -> bool:
-    if known[1] is not said[1] or (known[0] is None) != (said[0] is None):
-        return True
-    if known[0] is None or said[0] is None:
-        return False
-    bound = max(FORECAST_MOVED_S, FORECAST_MOVED_SHARE * (said[0] - at))
-    return abs(known[0] - said[0]) > bound

@@ -7,7 +7,7 @@ import orjson
 from fastapi import APIRouter, Depends, Header, Response
 from sse_starlette import EventSourceResponse
 
-from jobdeck_backend.api import schemas
+from jobdeck_backend.api import jobs_schemas as schemas
 from jobdeck_backend.api.services import Services, services
 from jobdeck_backend.api.state import rebuild
 from jobdeck_backend.api.streams import job_frames, respond

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.operations_jobs import OPERATOR, UNSAID
+from jobdeck_backend.api.operations_acts import OPERATOR, UNSAID
 from jobdeck_backend.api.services import Services, services
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
@@ -30,7 +30,7 @@ def overview(serving: Serving) -> Response:
 @router.get("/queues", response_model=schemas.Queues)
 def queues(serving: Serving) -> Response:
     """Every queue that has or had jobs, or is paused."""
-    picture = serving.board.picture()
+    picture = serving.board.picture(max_age_s=0.0)
     with serving.database.read() as tx:
         names = sorted({*figures.queue_sizes(tx), *picture.paused})
         ended = figures.finished_since(tx, now() - DONE_WINDOW_S)

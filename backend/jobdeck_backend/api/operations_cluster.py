@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Response
 from sqlalchemy import Connection
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.operations_jobs import OPERATOR
+from jobdeck_backend.api.operations_acts import OPERATOR
 from jobdeck_backend.api.services import Services, services
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import NotFound, Refused

@@ -25,9 +25,9 @@ class Overview:
     cluster: EmbeddedCluster
     tailer: Tailer
 
-    def describe(self, feeds: int, feeds_dropped: int) -> dict[str, Any]:
-        """``schemas.Overview``. Reads the database: call it from a thread."""
-        picture = self.board.picture(max_age_s=0.5)
+    def describe(self, feeds: int, feeds_dropped: int, *, max_age_s: float) -> dict[str, Any]:
+        """``schemas.Overview``, its counts at most so old. Reads the database: call it from a thread."""
+        picture = self.board.picture(max_age_s)
         with self.database.read() as tx:
             lease = leases.load(tx, ROLE)
             last_position = events.last_position(tx)

@@ -1,12 +1,12 @@
-"""What the HTTP interfaces accept and answer.
+"""What the operations API accepts and answers; the jobs API has its own in ``jobs_schemas``.
 
 Times are ISO 8601 UTC strings; durations and ages are numbers of seconds. The jobs API (``/v1/jobs/async``)
 writes ``+00:00``, the operations API (``/v1/ops``) writes ``Z``: each keeps its own contract.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
 State = Literal[
     "backlog",
@@ -22,7 +22,6 @@ State = Literal[
 ]
 Status = Literal["submitted", "running", "success", "failure", "interrupted"]
 Outcome = Literal["succeeded", "failed", "cancelled", "expired"]
-JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 class JobRow(BaseModel):
@@ -322,77 +321,3 @@ class Drills(BaseModel):
     """The newest drills, newest first."""
 
     drills: list[Drill]
-
-
-class SubmitRequest(BaseModel):
-    """A job to run, as the jobs API takes it; unknown fields are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-    agent_type: str
-    input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    job_id: JobId | None = None
-    expiry_seconds: int = Field(default=86_400, ge=600, le=604_800)
-    data_sources: list[str] | None = None
-    deadline_seconds: float | None = Field(default=None, gt=0, le=31_536_000)
-    deadline: str | None = None
-    after: list[JobId] = Field(default=[], max_length=1000)
-    after_policy: Literal["succeeded", "finished"] = "succeeded"
-    thread_id: JobId | None = None
-    priority: int = Field(default=0, ge=-1000, le=1000)
-    queue: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] | None = None
-
-
-class Submitted(BaseModel):
-    """The answer to an accepted job."""
-
-    job_id: str
-    status: Literal["submitted"]
-    agent_type: str
-    error: None
-    created_at: str
-    deadline: str | None = None
-
-
-class JobStatus(BaseModel):
-    """A job's status, as the jobs API gives it."""
-
-    job_id: str
-    status: Status
-    agent_type: str
-    error: str | None
-    created_at: str
-    outcome: Outcome | None
-    deadline: str | None
-    thread_id: str
-    attempt: int
-    started_at: str | None
-    finished_at: str | None
-    worker: str | None
-
-
-class Cancelled(BaseModel):
-    """The answer to a cancel; ``task_cancelled`` is true when no worker had started it."""
-
-    job_id: str
-    status: Literal["interrupted"]
-    task_cancelled: bool
-
-
-class JobState(BaseModel):
-    """What the stored events add up to."""
-
-    job_id: str
-    has_state: bool
-    state: None
-    artifacts: dict[str, Any] | None
-
-
-class Report(BaseModel):
-    """A job's report, as far as it is there."""
-
-    job_id: str
-    has_report: bool
-    report: str | None
-    parent_job_id: str | None
-    interaction_action: str | None
-    result_kind: str | None

@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 PROBE_S = 0.25
 RETRY_S = 0.5
 GONE_WITHIN_S = 5.0
+# A worker that was ready for this long is in every snapshot, unless Dask dropped it.
+SETTLED_S = 1.0
 CLIENT_TIMEOUT = "3s"
 
 State = Literal["up", "suspect", "lost", "starting"]
@@ -186,12 +188,21 @@ class EmbeddedCluster:
                 )
                 answered_at = now()
                 self._become("up")
+                self._end_dropped_workers(self.snapshot)
             except (TimeoutError, OSError):
                 if now() - answered_at >= self._settings.scheduler_lost_s:
                     return f"it did not answer for {self._settings.scheduler_lost_s:.0f} s"
                 if now() - answered_at >= self._settings.scheduler_suspect_s:
                     self._become("suspect")
             await asyncio.sleep(PROBE_S)
+
+    def _end_dropped_workers(self, snapshot: Snapshot) -> None:
+        """End workers that Dask gave up, so that they are replaced: hung, they would take a slot for ever."""
+        known = {worker.name for worker in snapshot.workers}
+        for process in self.workers.values():
+            served = process.ready_at is not None and process.ready_at + SETTLED_S < snapshot.read_at
+            if served and process.name not in known:
+                process.signal(signal.SIGKILL)
 
     async def _replace_workers(self) -> str:
         while True:

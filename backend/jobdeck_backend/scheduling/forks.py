@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from jobdeck_backend.clock import now
+
 READY_WITHIN_S = 20.0
 HEED_WITHIN_S = 2.0
 
@@ -23,6 +25,7 @@ class ForkedProcess:
         self.pid = 0
         self.exited = asyncio.Event()
         self.exit_code: int | None = None
+        self.ready_at: float | None = None
         self._signal_at_start: signal.Signals | None = None
         self._on_exit = on_exit
         self._ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -32,8 +35,10 @@ class ForkedProcess:
         return await asyncio.wait_for(asyncio.shield(self._ready), READY_WITHIN_S)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal; nothing happens when it is gone already."""
-        if self.pid and not self.exited.is_set():
+        """Send a signal, as soon as it exists; nothing happens when it is gone already."""
+        if not self.pid:
+            self._signal_at_start = number
+        elif not self.exited.is_set():
             with suppress(ProcessLookupError):  # reaped already, the word of it is on the way
                 os.kill(self.pid, number)
 
@@ -51,6 +56,7 @@ class ForkedProcess:
     def became_ready(self, line: dict[str, Any]) -> None:
         """The process told that it serves."""
         if not self._ready.done():
+            self.ready_at = now()
             self._ready.set_result(line)
 
     def has_exited(self, code: int) -> None:

@@ -4,13 +4,13 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import dask
 from distributed import Scheduler, Worker
 
+from jobdeck_backend import logs
 from jobdeck_backend.scheduling import worker as _preloaded  # noqa: F401  LangGraph, the store, the commands
 from jobdeck_backend.scheduling.line import tell
 from jobdeck_backend.scheduling.snapshot import SnapshotPlugin
@@ -40,7 +40,7 @@ def run_scheduler(request: dict[str, Any]) -> None:
 
 
 async def _scheduler(request: dict[str, Any]) -> None:
-    _log_to_stderr()
+    _prepare()
     scheduler: Any = Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False)
     await SnapshotPlugin().start(scheduler)
     await scheduler
@@ -73,7 +73,7 @@ def run_worker(request: dict[str, Any]) -> None:
 
 
 async def _worker(request: dict[str, Any]) -> None:
-    _log_to_stderr()
+    _prepare()
     worker: Any = _PlainWorker(
         request["scheduler"],
         nthreads=request["threads"],
@@ -89,15 +89,10 @@ async def _worker(request: dict[str, Any]) -> None:
     await worker.finished()
 
 
-def _log_to_stderr() -> None:
+def _prepare() -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_DFL)
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.WARNING,
-        force=True,
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )
+    logs.configure()
     # A recorder refusing a callback is how a stopped job ends; LangChain would log each as an error.
     logging.getLogger("langchain_core.callbacks.manager").setLevel(logging.CRITICAL)
 

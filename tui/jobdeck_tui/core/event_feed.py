@@ -1,10 +1,11 @@
-"""The events of all jobs as the Events screen shows them: kept whole, shown filtered."""
+"""The events of all jobs as the Events screen shows them: kept bounded and without their payloads."""
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from jobdeck_tui.client.models import Event
-from jobdeck_tui.core.event_lines import EventLines
+from jobdeck_tui.core.event_lines import EventLines, Line, line_of
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import EVENTS
 
@@ -15,19 +16,21 @@ class EventFeed:
     """The newest events, their lines, and the filter between the two."""
 
     def __init__(self) -> None:
-        self._events: deque[Event] = deque(maxlen=EVENTS_KEPT_MAX)
+        self._kept: deque[tuple[Event, Line]] = deque(maxlen=EVENTS_KEPT_MAX)
         self._matches: Callable[[Event, float], bool] | None = None
-        self.lines = EventLines(EVENTS_KEPT_MAX, one_job=False)
+        self.lines = EventLines(EVENTS_KEPT_MAX)
         self.filter_source = ""
         self.filter_error = ""
         self.seen = 0
 
     def add(self, event: Event, now: float) -> None:
-        """Takes one event in; ``now`` in Unix seconds."""
+        """Takes one event in; ``now`` in Unix seconds. A payload can be large: only its line is kept."""
         self.seen += 1
-        self._events.append(event)
-        if self._matches is None or self._matches(event, now):
-            self.lines.add(event)
+        line = line_of(event)
+        slim = replace(event, payload={"said": line.text})
+        self._kept.append((slim, line))
+        if self._matches is None or self._matches(slim, now):
+            self.lines.put(line)
 
     def filter_by(self, source: str, now: float) -> bool:
         """Shows only what matches; on a mistake the old filter stays, ``filter_error`` says what is wrong."""
@@ -39,7 +42,7 @@ class EventFeed:
         self.filter_source, self.filter_error = source.strip(), ""
         self._matches = matches if self.filter_source else None
         self.lines.clear()
-        for event in self._events:
+        for event, line in self._kept:
             if matches(event, now):
-                self.lines.add(event)
+                self.lines.put(line)
         return True

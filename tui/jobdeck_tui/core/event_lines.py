@@ -4,7 +4,6 @@ Line numbers only grow (``first`` … ``end``), so a view can stay where it is w
 """
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import Event
@@ -59,14 +58,15 @@ class Line:
         return f"({self.folded} chunks) {self.text}" if self.folded > 1 else self.text
 
 
+def line_of(event: Event) -> Line:
+    """The line of an event that stands for itself."""
+    return Line(event.at, event.job_id, head(event), body(event), look(event), event.type, event.seq)
+
+
 class EventLines:
-    """A ring of ``limit`` lines; heartbeats are kept apart unless asked for.
+    """A ring of ``limit`` lines. Events added are of one job, in order; heartbeats only if asked for."""
 
-    With ``one_job`` all events are of one job, in order: one that was seen before is left out.
-    """
-
-    def __init__(self, limit: int = LINES_MAX, *, one_job: bool = True) -> None:
-        self._one_job = one_job
+    def __init__(self, limit: int = LINES_MAX) -> None:
         self.lines: deque[Line] = deque(maxlen=limit)
         self.end = 0
         self.last_seq = 0
@@ -84,7 +84,7 @@ class EventLines:
 
     def add(self, event: Event) -> bool:
         """Adds one event; False when it was seen before (a stream that was resumed may repeat)."""
-        if self._one_job and event.seq <= self.last_seq:
+        if event.seq <= self.last_seq:
             return False
         self.last_seq = event.seq
         if event.type == "job.heartbeat" and not self.show_heartbeats:
@@ -92,18 +92,12 @@ class EventLines:
         if event.type == "llm.chunk":
             self._fold(event, chunk_of(event))
         else:
-            words = Line(event.at, event.job_id, head(event), body(event), look(event), event.type, event.seq)
-            self._append(words)
+            self.put(line_of(event))
         return True
-
-    def add_all(self, events: Iterable[Event]) -> None:
-        """Adds several events."""
-        for event in events:
-            self.add(event)
 
     def say(self, text: str, *, at: float | None = None, style: str = "notice") -> None:
         """Adds a line of the deck's own: a gap, a reconnect, an unreadable event."""
-        self._append(Line(at, "", "──", text, style))
+        self.put(Line(at, "", "──", text, style))
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -121,11 +115,12 @@ class EventLines:
             last.text = (last.text + chunk)[-FOLDED_TEXT_MAX:]
             self.changed = True
             return
-        self._append(
+        self.put(
             Line(event.at, event.job_id, "llm", chunk, "faint", event.type, event.seq, folded=1, call=call)
         )
 
-    def _append(self, line: Line) -> None:
+    def put(self, line: Line) -> None:
+        """Adds a finished line."""
         self.lines.append(line)
         self.end += 1
         self.changed = True

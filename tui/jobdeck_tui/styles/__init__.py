@@ -18,4 +18,6 @@ VARIABLES = {
     "state-cancelled": "#8c8c8c",
     "state-expired": "#cc79a7",
     "cursor-ground": "#264f78",
+    # Textual's own muted text is an alpha, which single lines cannot carry.
+    "faint": "#93a1ad",
 }

@@ -77,10 +77,6 @@ class EventLog(LineView, can_focus=True):
         """Moves the view by whole pages."""
         self.scroll_lines(pages * max(1, self.size.height - 1))
 
-    def scroll_home_line(self) -> None:
-        """Goes to the oldest kept line."""
-        self.scroll_lines(-self._lines.end - 1)
-
     def bottom_line(self) -> Line | None:
         """The newest line in view."""
         number = min(self._top + self.size.height, self._lines.end) - 1

@@ -45,7 +45,7 @@ class Preview(Vertical):
         head = facts(job, now, self.size.width)
         detail = self.view.detail if self.view is not None and self.view.job_id == job.job_id else None
         # A reason that was true of an earlier state is not shown.
-        why = detail.why_text if detail is not None and detail.job.state == job.state else ""
+        why = detail.why_text if detail is not None and _same_place(detail.job, job) else ""
         words.show([*head[0], ("\n", ""), *head[1], ("\n", ""), (f" {why}", "notice")])
         self.query_one(EventLog).flush()
 
@@ -53,9 +53,13 @@ class Preview(Vertical):
         """Whether the record should be read again: the job went on, or the reason may have changed."""
         if job is None or self.view is None or self.view.job_id != job.job_id:
             return False
-        signature = (job.job_id, job.version, job.state, job.attempt)
+        signature = (job.job_id, job.version, job.state, job.attempt, job.stage)
         due = not job.finished and now - self._read_at > WHY_EVERY_SECONDS
         if signature == self._read and not due:
             return False
         self._read, self._read_at = signature, now
         return True
+
+
+def _same_place(told: Job, job: Job) -> bool:
+    return (told.state, told.stage) == (job.state, job.stage)

@@ -36,7 +36,7 @@ MARKS = {
     "": "",
     "soon": "bold $state-queued",
     "over": "bold underline $state-failed",
-    "faint": "$text-muted",
+    "faint": "$faint",
     "strong": "bold",
     "warn": "bold $state-queued",
     "good": "$state-succeeded",

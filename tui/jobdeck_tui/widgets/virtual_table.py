@@ -153,6 +153,7 @@ class VirtualTable(LineView, can_focus=True):
     def move_to(self, index: int, *, touched: bool = True) -> None:
         """Puts the cursor on a row by its position; ``touched`` is False to rest at the top again."""
         self._touched = touched
+        self._slid_at = float("-inf")
         index = max(0, min(index, len(self._ids) - 1))
         if index == self._cursor:
             self._show_cursor()

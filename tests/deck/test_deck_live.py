@@ -1,0 +1,160 @@
+"""The deck on a real backend: an operator's keys, real jobs, and what the screen says of them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from jobdeck_tui.app import DeckApp
+from jobdeck_tui.client.api import Api
+from jobdeck_tui.core.acts import Phase
+from jobdeck_tui.reaching import Reaching
+from jobdeck_tui.screens.job import JobScreen
+from jobdeck_tui.widgets.text_pane import TextPane
+from textual.pilot import Pilot
+
+from .deck_driver import lines, program, screen_text
+from .processes import backend
+
+LONG = {"stages": [{"name": "first", "seconds": 0.1}, {"name": "second", "seconds": 60}]}
+SHORT = {"stages": [{"name": "first", "seconds": 0.1}, {"name": "last", "seconds": 0.1}], "output": "the end"}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A backend of its own."""
+    with backend(tmp_path_factory.mktemp("deck") / "state") as (_, instance):
+        yield instance.url
+
+
+@asynccontextmanager
+async def deck_on(url: str, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Pilot[int]]:
+    app = DeckApp(Reaching(url))
+    async with asyncio.timeout(100), app.run_test(size=size, notifications=True) as pilot:
+        await until(pilot, lambda: "✔ LIVE" in screen_text(pilot))
+        yield pilot
+
+
+async def until(pilot: Pilot[int], condition: Callable[[], object], seconds: float = 40.0) -> None:
+    """Waits for a condition, and shows the screen where it never holds."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not condition():
+                await pilot.pause(0.1)
+    except TimeoutError:
+        pytest.fail("\n".join(lines(pilot)))
+
+
+async def submit(url: str, job_id: str, work: dict[str, object], **more: object) -> None:
+    async with Api(url) as api:
+        await api.submit({"agent_type": "probe", "input": json.dumps(work), "job_id": job_id} | more)
+
+
+def on_row(pilot: Pilot[int], job_id: str, *words: str) -> bool:
+    return any(job_id in line and all(word in line for word in words) for line in lines(pilot))
+
+
+async def choose(pilot: Pilot[int], job_id: str) -> None:
+    await until(pilot, lambda: program(pilot).front().table.move_to_id(job_id))
+
+
+def test_a_job_is_cancelled_and_resumed_by_one_key_and_seen_so(url: str) -> None:
+    async def go() -> None:
+        await submit(url, "to-cancel", LONG, deadline_seconds=300)
+        async with deck_on(url) as pilot:
+            await until(pilot, lambda: on_row(pilot, "to-cancel", "RUNNING", "second 1/2"))
+            await choose(pilot, "to-cancel")
+            await pilot.press("c")
+            assert on_row(pilot, "to-cancel", "cancel in 3 s · u undo")
+            await pilot.press("c")
+            acts = program(pilot).deck.acts
+            await until(pilot, lambda: acts.history()[0].phase is Phase.SEEN)
+            await until(pilot, lambda: on_row(pilot, "to-cancel", "⊘ CANCELLED"))
+            assert "seen: CANCELLED after" in screen_text(pilot)
+            await pilot.press("r", "r")
+            await until(pilot, lambda: on_row(pilot, "to-cancel", "▸ RUNNING", " 2 "))
+            await pilot.press("c", "c")
+            await until(pilot, lambda: on_row(pilot, "to-cancel", "⊘ CANCELLED"))
+
+    asyncio.run(go())
+
+
+def test_an_expired_job_is_granted_a_later_window_and_runs_again(url: str) -> None:
+    async def go() -> None:
+        await submit(url, "to-grant", LONG, deadline_seconds=300)
+        async with deck_on(url) as pilot:
+            await until(pilot, lambda: on_row(pilot, "to-grant", "RUNNING"))
+            await choose(pilot, "to-grant")
+            await pilot.press("e", "e")
+            await until(pilot, lambda: on_row(pilot, "to-grant", "∅ EXPIRED"))
+            deck = program(pilot).deck
+            job = deck.jobs.get("to-grant")
+            program(pilot).link.sender.grant_and_resume(job, 300.0, deck.now())
+            await until(pilot, lambda: on_row(pilot, "to-grant", "▸ RUNNING"))
+            await pilot.press("c", "c")
+            await until(pilot, lambda: on_row(pilot, "to-grant", "⊘ CANCELLED"))
+
+    asyncio.run(go())
+
+
+def test_the_job_screen_shows_stages_with_evidence_and_the_events_to_their_end(url: str) -> None:
+    async def go() -> None:
+        await submit(url, "to-open", SHORT)
+        async with deck_on(url) as pilot:
+            await until(pilot, lambda: on_row(pilot, "to-open", "✔ DONE"))
+            await choose(pilot, "to-open")
+            await pilot.press("enter")
+            assert isinstance(pilot.app.screen, JobScreen)
+            await until(pilot, lambda: "stream ended: success" in screen_text(pilot))
+            await pilot.press("tab")
+            stages = pilot.app.screen.query_one("#stages", TextPane)
+            for _ in range(3):
+                if pilot.app.screen.query_one("#panes").current != "stages":
+                    await pilot.press("tab")
+            await until(pilot, lambda: "2 stages completed once each; none ran again." in stages.plain)
+            assert "checkpoint" in stages.plain
+            assert "output" in stages.plain
+            await pilot.press("shift+tab")
+            record = pilot.app.screen.query_one("#record", TextPane)
+            await until(pilot, lambda: "submitted → running" in record.plain)
+
+    asyncio.run(go())
+
+
+def test_dasks_own_numbers_stand_beside_the_records(url: str) -> None:
+    async def go() -> None:
+        await submit(url, "to-count", LONG)
+        async with deck_on(url) as pilot:
+            await until(pilot, lambda: on_row(pilot, "to-count", "RUNNING"))
+            await until(pilot, lambda: "processing" in lines(pilot)[2] and " 1/" in lines(pilot)[2])
+            await pilot.press("2")
+            await until(pilot, lambda: "✔ Dask and the records agree." in screen_text(pilot))
+            await pilot.press("1")
+            await choose(pilot, "to-count")
+            await pilot.press("c", "c")
+            await until(pilot, lambda: on_row(pilot, "to-count", "⊘ CANCELLED"))
+
+    asyncio.run(go())
+
+
+def test_a_lost_scheduler_is_drilled_from_the_deck_and_every_job_is_seen_back(url: str) -> None:
+    async def go() -> None:
+        await submit(url, "to-survive", LONG)
+        async with deck_on(url) as pilot:
+            await until(pilot, lambda: on_row(pilot, "to-survive", "RUNNING", "second 1/2"))
+            await pilot.press("4", "a", "enter", *"scheduler-loss", "enter")
+            await until(pilot, lambda: "DRILL scheduler-loss" in screen_text(pilot))
+            await until(pilot, lambda: "PASSED" in screen_text(pilot))
+            text = screen_text(pilot)
+            assert "stages run again: 0" in text
+            assert "to-survi" in text
+            assert "✔ none again" in text
+            await pilot.press("1")
+            await until(pilot, lambda: "epoch 2" in lines(pilot)[2])
+            await until(pilot, lambda: on_row(pilot, "to-survive", "▸ RUNNING", " 2 "))
+            await choose(pilot, "to-survive")
+            await pilot.press("c", "c")
+            await until(pilot, lambda: on_row(pilot, "to-survive", "⊘ CANCELLED"))
+
+    asyncio.run(go())
