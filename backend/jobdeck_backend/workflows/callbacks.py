@@ -17,6 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.workflows.context import JobContext
+from jobdeck_backend.workflows.effects import place
 from jobdeck_backend.workflows.plain import bounded, digest, plain
 
 TOOL_OUTPUT_CHARACTERS_MAX = 8_000
@@ -36,6 +37,7 @@ class EventCallback(BaseCallbackHandler):
 
     def __init__(self, context: JobContext, workflow: str) -> None:
         self._recorder = context.recorder
+        self._ledger = context.ledger
         self._job_id = context.job_id
         self._workflow = workflow
         self._stages: dict[UUID, tuple[str, int]] = {}
@@ -55,9 +57,10 @@ class EventCallback(BaseCallbackHandler):
     ) -> None:
         """A graph node is about to run; every other chain event is LangGraph's own business."""
         stage = _stage(metadata)
-        if stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
+        if metadata is None or stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
             return
         self._recorder.stage_started(*stage)
+        self._ledger.stage_started(*place(metadata))
         self._stages[run_id] = stage
         self._record("workflow.start", run_id, name=stage[0], metadata=self._metadata(stage))
 
