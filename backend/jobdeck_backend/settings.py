@@ -27,6 +27,9 @@ class Settings(BaseSettings):
     dask_threads_per_worker: int = Field(default=1, ge=1, le=64)
     allow_drills: bool = True
 
+    allow_private_addresses: bool = False
+    """Whether requests that callers name (callbacks, webhooks) may go to private and loopback addresses."""
+
     input_bytes_max: int = 1 << 20
     body_bytes_max: int = 4 << 20
     dispatch_window: int = Field(default=256, ge=1)
@@ -52,9 +55,6 @@ class Settings(BaseSettings):
     model_attempts_max: int = Field(default=4, ge=1)
     model_retry_s: float = Field(default=0.5, ge=0)
     """The first pause before a failed model call is tried again; each later one is longer."""
-
-    allow_private_addresses: bool = False
-    """Whether workflows may call addresses that callers named and that are not the open internet's."""
 
     @property
     def database_path(self) -> Path:

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 
-from jobdeck_backend.errors import NotAllowed
+from jobdeck_backend.errors import AddressRefused
 from jobdeck_backend.jobs.records import Policy
 from jobdeck_backend.workflows.agent import converse
 from jobdeck_backend.workflows.announce import tell_citation, tell_output
@@ -124,7 +124,7 @@ async def notify(state: ReviewState) -> ReviewState:
             if told.call:
                 try:
                     status = await post(url, body, key=told.key, settings=context.settings)
-                except (NotAllowed, NotDelivered) as error:
+                except (AddressRefused, NotDelivered) as error:
                     told.failed(error.message)
                     raise
                 told.confirm({"status": status})
