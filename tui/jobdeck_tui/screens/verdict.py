@@ -16,6 +16,7 @@ from jobdeck_tui.widgets.text_line import Piece, TextLine
 Verdict = tuple[str, str | None]
 """``happened``, ``not_happened`` or ``retry``, and the proof."""
 
+REQUEST_SHOWN = 300
 CHOICES = (
     ("h", "happened", "it happened: asks for a proof; it is never called again"),
     ("n", "not_happened", "it did not happen: the next attempt calls it"),
@@ -52,11 +53,9 @@ class VerdictDialog(ModalScreen[Verdict | None]):
         effect = self._effect
         lines: list[Piece] = [
             (f"Did effect {effect.name} of stage {effect.node} happen?\n", "strong"),
-            (
-                f"It was called at {clock(effect.intent_at)} (attempt {effect.attempt}); its answer was lost.\n",
-                "",
-            ),
-            (f"request {effect.request}\n", ""),
+            (f"Attempt {effect.attempt} was about to call it at {clock(effect.intent_at)}", ""),
+            ("; what came of it is lost.\n", ""),
+            (f"request {effect.request[:REQUEST_SHOWN]}\n", ""),
             (f"key {effect.key}\n\n", "faint"),
         ]
         for key, _, words in CHOICES:
