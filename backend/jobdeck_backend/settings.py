@@ -29,6 +29,9 @@ class Settings(BaseSettings):
     dask_threads_per_worker: int = Field(default=1, ge=1, le=64)
     allow_drills: bool = True
 
+    allow_private_addresses: bool = False
+    """Whether requests that callers name (callbacks, webhooks) may go to private and loopback addresses."""
+
     input_bytes_max: int = 1 << 20
     body_bytes_max: int = 4 << 20
     dispatch_window: int = Field(default=256, ge=1)

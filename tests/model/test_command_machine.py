@@ -168,7 +168,9 @@ class CommandMachine(RuleBasedStateMachine):
     @rule(
         deadline_s=st.sampled_from([None, None, 2.0, 6.0, 30.0, 300.0]),
         after=st.runner().flatmap(
-            lambda self: st.sets(st.sampled_from(sorted(self.jobs)), max_size=2) if self.jobs else st.just(set())
+            lambda self: (
+                st.sets(st.sampled_from(sorted(self.jobs)), max_size=2) if self.jobs else st.just(set())
+            )
         ),
         policy=st.sampled_from(["succeeded", "finished"]),
         queue=st.sampled_from(["one", "two"]),
@@ -315,7 +317,15 @@ class CommandMachine(RuleBasedStateMachine):
         job = self.jobs[one.job_id]
         number = job.stages + 1
         run = StageRun(
-            job.job_id, "node", number, one.claim.attempt, 1, self.now, self.now, f"checkpoint-{number}", "hash"
+            job.job_id,
+            "node",
+            number,
+            one.claim.attempt,
+            1,
+            self.now,
+            self.now,
+            f"checkpoint-{number}",
+            "hash",
         )
 
         def save(tx) -> None:
@@ -402,7 +412,9 @@ class CommandMachine(RuleBasedStateMachine):
 
     def stopped_threads(self) -> list[Execution]:
         return [
-            one for one in self.threads() if not self.jobs[one.job_id].owned_by(one) or one in self.late_threads()
+            one
+            for one in self.threads()
+            if not self.jobs[one.job_id].owned_by(one) or one in self.late_threads()
         ]
 
     def over(self, one: Execution, job: ModelJob, *, touches: bool) -> None:
@@ -680,7 +692,9 @@ class CommandMachine(RuleBasedStateMachine):
             assert job.outcome is not None or self.waits_for_a_person(job)
 
     def waits_for_a_person(self, job: ModelJob) -> bool:
-        return job.held or any(self.waits_for_a_person(self.jobs[name]) for name in self.unfinished_before(job))
+        return job.held or any(
+            self.waits_for_a_person(self.jobs[name]) for name in self.unfinished_before(job)
+        )
 
     def check_the_whole_log(self) -> None:
         while self.follow(100):

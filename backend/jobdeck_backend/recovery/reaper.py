@@ -114,6 +114,7 @@ class Reaper(Loop):
                     lost_attempts=one.lost_attempts,
                     last_stage=one.last_stage,
                     checkpoint_id=one.checkpoint_id,
+                    unknown_effect=one.unknown_effect,
                 )
             )
         return found

@@ -153,6 +153,26 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """An action on the outside world; ``request`` and ``outcome`` are JSON, or its beginning, as one line."""
+
+    key: str
+    name: str
+    node: str
+    step: int
+    policy: str
+    state: str
+    request: str
+    attempt: int
+    intents: int
+    intent_at: float
+    settled_at: float | None
+    settled_by: str | None
+    outcome: str | None
+    proof: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobDetail:
     """Everything known about one job."""
 
@@ -161,6 +181,7 @@ class JobDetail:
     transitions: tuple[Transition, ...]
     attempts: tuple[Attempt, ...]
     stages: tuple[Stage, ...]
+    effects: tuple[Effect, ...]
     why_code: str
     why_text: str
 
