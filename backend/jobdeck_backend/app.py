@@ -18,6 +18,7 @@ from jobdeck_backend.api import (
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
+from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.streams import Streaming
@@ -145,8 +146,10 @@ def create_app(backend: Backend) -> FastAPI:
         yield
         await backend.stop()
 
-    app = FastAPI(title="jobdeck", lifespan=lifespan)
+    # No documentation pages: FastAPI's load scripts from elsewhere, which would run with this origin's rights.
+    app = FastAPI(title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None)
     failures.install(app, backend.settings)
+    app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)
     for module in (jobs, operations, operations_jobs, operations_acts, operations_cluster, operations_feed):
         app.include_router(module.router)

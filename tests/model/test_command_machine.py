@@ -163,11 +163,12 @@ class CommandMachine(WorkerSteps, OperatorSteps):
                     self.touch(job)
 
     @precondition(lambda self: self.threads())
-    @rule(one=among("threads"), what=st.sampled_from(["cancel", "grant", "succeed", "take over"]))
+    @rule(one=among("threads"), what=st.sampled_from(["beat", "cancel", "grant", "succeed", "take over"]))
     def recover_while_something_happens(self, one: Execution, what: str):
         """The plan was made before, its actions come after: what changed is skipped, and planned anew."""
         job = self.jobs[one.job_id]
         self.writer.meanwhile = {
+            "beat": lambda: self.beat(one),
             "cancel": lambda: self.cancel(job),
             "grant": lambda: self.grant(job, 60.0),
             "succeed": lambda: self.succeed(one),

@@ -8,6 +8,7 @@ import pytest
 from jobdeck_backend.commands import delivery, execution, notices, operators, recovery
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import NotEligible
+from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Claim, Job, Lease, Status
 from jobdeck_backend.store import events, jobs, leases
 from jobdeck_backend.store.engine import Database
@@ -116,6 +117,43 @@ def test_r7_a_worker_that_has_not_heard_of_a_grant_expires_nothing(tx: Connectio
     assert not execution.expire_running(tx, claim, (), 112.0)
     assert stored(tx).status is Status.RUNNING
     assert execution.expire_running(tx, claim, (), 300.0)
+
+
+def test_r24_an_execution_is_taken_only_by_the_heartbeat_it_was_judged_by(tx: Connection) -> None:
+    claim = start(tx)
+    job, owner = stored(tx), lease(tx, 125.0)
+
+    def reclaim(heartbeat_at: float) -> bool:
+        return recovery.reclaim(
+            tx,
+            owner,
+            "one",
+            job.status,
+            job.fence,
+            Verb.RECOVER,
+            attempt=1,
+            attempt_end="worker lost",
+            heartbeat_at=heartbeat_at,
+            reason="worker lost",
+            now=125.0,
+        )
+
+    execution.renew(tx, claim, 124.0)
+    assert not reclaim(102.0)
+    assert stored(tx) == job
+    assert reclaim(124.0)
+    assert stored(tx).status is Status.SUBMITTED
+    assert not jobs.has_live_attempt(tx, "one")
+
+
+def test_r15_a_cancel_acknowledged_after_the_plan_is_not_revoked(tx: Connection) -> None:
+    claim = start(tx)
+    operators.act(tx, "cancel", "one", operators.cancel, BY)
+    planned = stored(tx)
+    execution.stop(tx, claim, 113.0)
+    acknowledged = stored(tx)
+    assert not recovery.revoke(tx, lease(tx, 113.0), "one", planned.status, planned.fence, 113.0)
+    assert stored(tx) == acknowledged
 
 
 def test_a_grant_leaves_a_job_as_urgent_as_what_waits_for_it(tx: Connection) -> None:

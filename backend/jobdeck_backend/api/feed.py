@@ -156,8 +156,12 @@ class Feed(Loop):
                     self._subscriptions,
                     control("overview", await asyncio.to_thread(self.overview, OVERVIEW_S / 2)),
                 )
-            changed, self._changed = list(self._changed), set()
-            await self._send_rows(self._subscriptions, changed, self._position)
+            changed, self._changed = self._changed, set()
+            try:
+                await self._send_rows(self._subscriptions, list(changed), self._position)
+            except Exception:
+                self._changed |= changed  # no deck was told of all of them
+                raise
             await self._send_acts()
         # Events of the same moment share a frame.
         await asyncio.sleep(COALESCE_S)

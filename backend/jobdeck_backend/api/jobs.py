@@ -7,7 +7,8 @@ import orjson
 from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
-from jobdeck_backend.api import schemas
+from jobdeck_backend.api import jobs_schemas as schemas
+from jobdeck_backend.api.schemas import Number
 from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.api.state import rebuild
 from jobdeck_backend.api.streams import job_frames, place_of, respond
@@ -119,7 +120,7 @@ async def stream(
 @router.get("/job/{job_id}/stream/{cursor}", response_class=EventSourceResponse, responses=EVENT_STREAM)
 async def stream_after(
     job_id: str,
-    cursor: schemas.Number,
+    cursor: Number,
     serving: Serving,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> EventSourceResponse:

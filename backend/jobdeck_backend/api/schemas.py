@@ -1,12 +1,12 @@
-"""What the HTTP interfaces accept and answer.
+"""What the operations API accepts and answers; the jobs API has its own in ``jobs_schemas``.
 
 Times are ISO 8601 UTC strings; durations and ages are numbers of seconds. The jobs API (``/v1/jobs/async``)
 writes ``+00:00``, the operations API (``/v1/ops``) writes ``Z``: each keeps its own contract.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 State = Literal[
     "backlog",
@@ -24,7 +24,6 @@ Status = Literal["submitted", "running", "success", "failure", "interrupted"]
 Outcome = Literal["succeeded", "failed", "cancelled", "expired"]
 Number = Annotated[int, Field(ge=0, le=10**18)]
 """A version, an id or a place in the log: no larger than a database holds."""
-JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 class JobRow(BaseModel):
@@ -132,6 +131,25 @@ class Stage(BaseModel):
     output_hash: str
 
 
+class Effect(BaseModel):
+    """An action on the outside world, by its intent and what became of it; ``key`` names no attempt."""
+
+    key: str
+    name: str
+    node: str
+    step: int
+    policy: Literal["repeatable", "idempotent", "probe", "manual"]
+    state: Literal["intent", "confirmed", "failed", "uncertain", "happened", "not_happened", "retry"]
+    request: Any = Field(description="what was about to be asked; a long one as the beginning of its text")
+    attempt: int = Field(description="the attempt of the newest intent")
+    intents: int = Field(description="how often the call was about to be made")
+    intent_at: str
+    settled_at: str | None
+    settled_by: str | None
+    outcome: Any = Field(description="what the call answered; a long one as the beginning of its text")
+    proof: str | None
+
+
 class JobDetail(BaseModel):
     """Everything known about one job."""
 
@@ -140,7 +158,7 @@ class JobDetail(BaseModel):
     transitions: list[Transition]
     attempts: list[Attempt]
     stages: list[Stage]
-    effects: list[dict[str, Any]]
+    effects: list[Effect]
     artifacts: list[dict[str, Any]]
     why: Why
 
@@ -250,6 +268,21 @@ class Act(BaseModel):
     version: Number | None = None
 
 
+class Verdict(Act):
+    """What a person found out about an uncertain effect; that it happened needs a proof."""
+
+    verdict: Literal["happened", "not_happened", "retry"]
+    proof: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)] | None = (
+        Field(default=None, description="such as the provider's own number")
+    )
+
+    @model_validator(mode="after")
+    def _proven(self) -> Self:
+        if self.verdict == "happened" and self.proof is None:
+            raise ValueError("that an effect happened needs a proof, such as the provider's own number")
+        return self
+
+
 class Grant(Act):
     """A later window: an absolute deadline or seconds from the present one (or from now when it passed)."""
 
@@ -324,77 +357,3 @@ class Drills(BaseModel):
     """The newest drills, newest first."""
 
     drills: list[Drill]
-
-
-class SubmitRequest(BaseModel):
-    """A job to run, as the jobs API takes it; unknown fields are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-    agent_type: str
-    input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    job_id: JobId | None = None
-    expiry_seconds: int = Field(default=86_400, ge=600, le=604_800)
-    data_sources: list[str] | None = None
-    deadline_seconds: float | None = Field(default=None, gt=0, le=31_536_000)
-    deadline: str | None = None
-    after: list[JobId] = Field(default=[], max_length=1000)
-    after_policy: Literal["succeeded", "finished"] = "succeeded"
-    thread_id: JobId | None = None
-    priority: int = Field(default=0, ge=-1000, le=1000)
-    queue: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] | None = None
-
-
-class Submitted(BaseModel):
-    """The answer to an accepted job."""
-
-    job_id: str
-    status: Literal["submitted"]
-    agent_type: str
-    error: None
-    created_at: str
-    deadline: str | None = None
-
-
-class JobStatus(BaseModel):
-    """A job's status, as the jobs API gives it."""
-
-    job_id: str
-    status: Status
-    agent_type: str
-    error: str | None
-    created_at: str
-    outcome: Outcome | None
-    deadline: str | None
-    thread_id: str
-    attempt: int
-    started_at: str | None
-    finished_at: str | None
-    worker: str | None
-
-
-class Cancelled(BaseModel):
-    """The answer to a cancel; ``task_cancelled`` is true when no worker had started it."""
-
-    job_id: str
-    status: Literal["interrupted"]
-    task_cancelled: bool
-
-
-class JobState(BaseModel):
-    """What the stored events add up to."""
-
-    job_id: str
-    has_state: bool
-    state: None
-    artifacts: dict[str, Any] | None
-
-
-class Report(BaseModel):
-    """A job's report, as far as it is there."""
-
-    job_id: str
-    has_report: bool
-    report: str | None
-    parent_job_id: str | None
-    interaction_action: str | None
-    result_kind: str | None

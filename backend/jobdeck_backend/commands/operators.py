@@ -7,13 +7,20 @@ from typing import Protocol
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from jobdeck_backend.clock import iso
+from jobdeck_backend.clock import LATEST, iso
 from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.commands.transition import UNSTARTED, load, move
-from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused
+from jobdeck_backend.errors import (
+    Changed,
+    DeadlinePassed,
+    InvalidInput,
+    NotEligible,
+    Refused,
+    VerdictNeeded,
+)
 from jobdeck_backend.jobs.lifecycle import Verb
-from jobdeck_backend.jobs.records import Admission, Job, Status
-from jobdeck_backend.store import audit, events, jobs, queues
+from jobdeck_backend.jobs.records import Admission, Job, Policy, Status
+from jobdeck_backend.store import audit, effects, events, jobs, queues
 
 
 class Perform(Protocol):
@@ -98,6 +105,12 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
     if jobs.thread_went_on(tx, job.job_id, admission.thread_id):
         # From there its completed stages would run again, on another job's state (R20).
         raise NotEligible(f"thread {admission.thread_id} has gone on with another job; submit this one anew")
+    unknown = [one for one in effects.open_of_job(tx, job.job_id) if one.policy == Policy.MANUAL]
+    if unknown:
+        raise VerdictNeeded(
+            f"effect {unknown[0].name} of job {job.job_id} may have happened; say first whether it did",
+            effect=unknown[0].key,
+        )
     try:
         with tx.begin_nested():
             # Its thread must be free: a later job of the same session may be live on it (R21).
@@ -138,6 +151,8 @@ def grant_until(deadline: Callable[[Admission, float], float]) -> Perform:
             raise NotEligible(f"job {job.job_id} has no deadline; there is nothing to extend")
         if new <= old or new <= by.now:
             raise NotEligible("a granted deadline must be later than the old one and than now")
+        if new > LATEST:
+            raise InvalidInput("the granted deadline is after the year 9999; nothing was changed")
         jobs.update_admission(tx, job.job_id, deadline=new)
         urgency = min(new, jobs.nearest_dependent_deadline(tx, job.job_id))
         jobs.update_job(tx, job, dispatch_deadline=urgency, version=job.version + 1)

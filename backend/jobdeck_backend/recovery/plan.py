@@ -36,6 +36,8 @@ class Situation:
     """Earlier executions that ended with their worker."""
     last_stage: str | None
     checkpoint_id: str | None
+    unknown_effect: str | None = None
+    """Key of an open effect about which only a person can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Action:
     attempt: int | None = None
     attempt_end: str | None = None
     """Why the attempt named ended, where the action ends it."""
+    heartbeat_at: float | None = None
+    """The attempt's last heartbeat, where its age is all that speaks against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,11 @@ def _decide_running(one: Situation, bounds: Bounds, now: float) -> Action | None
         return _action(
             one, Act.HOLD, f"{one.lost_attempts + 1} attempts ended with their worker", evidence, why
         )
+    if one.unknown_effect is not None:
+        evidence["effect"] = one.unknown_effect
+        return _action(
+            one, Act.HOLD, f"{why}; nobody knows whether effect {one.unknown_effect} happened", evidence, why
+        )
     if one.checkpoint_id is None:
         reason = f"{why}; starts again from its request"
     else:
@@ -140,5 +149,14 @@ def _decide_finished(one: Situation, bounds: Bounds, now: float) -> Action | Non
 def _action(
     one: Situation, act: Act, reason: str, evidence: dict[str, Any], attempt_end: str | None = None
 ) -> Action:
-    number = one.attempt.attempt if one.attempt else None
-    return Action(act, one.job.job_id, one.job.status, one.job.fence, reason, evidence, number, attempt_end)
+    return Action(
+        act,
+        one.job.job_id,
+        one.job.status,
+        one.job.fence,
+        reason,
+        evidence,
+        attempt=one.attempt.attempt if one.attempt else None,
+        attempt_end=attempt_end,
+        heartbeat_at=one.attempt.heartbeat_at if one.attempt and not one.worker_gone else None,
+    )

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.errors import LeaseLost
+from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Attempt, Lease
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.recovery.plan import Act, Action, Bounds, Situation, plan
@@ -113,6 +114,7 @@ class Reaper(Loop):
                     lost_attempts=one.lost_attempts,
                     last_stage=one.last_stage,
                     checkpoint_id=one.checkpoint_id,
+                    unknown_effect=one.unknown_effect,
                 )
             )
         return found
@@ -124,14 +126,20 @@ class Reaper(Loop):
     def _submit(self, action: Action) -> "Future[bool]":
         assert self.lease is not None
         seen = (self.lease, action.job_id, action.status, action.fence)
-        ended = {"attempt": action.attempt, "attempt_end": action.attempt_end or action.reason}
         match action.act:
             case Act.EXPIRE:
                 return self._writer.submit(recovery.expire, *seen, reason=action.reason, now=now())
-            case Act.REQUEUE:
-                return self._writer.submit(recovery.requeue, *seen, **ended, reason=action.reason, now=now())
-            case Act.HOLD:
-                return self._writer.submit(recovery.hold, *seen, **ended, reason=action.reason, now=now())
+            case Act.REQUEUE | Act.HOLD:
+                return self._writer.submit(
+                    recovery.reclaim,
+                    *seen,
+                    Verb.RECOVER if action.act is Act.REQUEUE else Verb.HOLD,
+                    attempt=action.attempt,
+                    attempt_end=action.attempt_end or action.reason,
+                    heartbeat_at=action.heartbeat_at,
+                    reason=action.reason,
+                    now=now(),
+                )
             case Act.REVOKE:
                 return self._writer.submit(recovery.revoke, *seen, now())
             case Act.END_ATTEMPT:

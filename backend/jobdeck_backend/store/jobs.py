@@ -48,6 +48,7 @@ _END_ATTEMPT = update(attempts).where(
     attempts.c.attempt == bindparam("expected_attempt"),
     attempts.c.ended_at.is_(None),
 )
+_END_SILENT_ATTEMPT = _END_ATTEMPT.where(attempts.c.heartbeat_at == bindparam("expected_heartbeat"))
 _INSERT_STAGES = stages.insert()
 _RENEW = (
     update(attempts)
@@ -213,12 +214,22 @@ def claim_state(tx: Connection, job_id: str) -> tuple[Status, int, float | None]
 
 
 def end_attempt(
-    tx: Connection, job_id: str, attempt: int, now: float, reason: str, late_output: str | None = None
+    tx: Connection,
+    job_id: str,
+    attempt: int,
+    now: float,
+    reason: str,
+    *,
+    late_output: str | None = None,
+    heartbeat_at: float | None = None,
 ) -> bool:
-    """Store that an execution's thread has ended; False when that was on record already."""
+    """Store that an execution's thread has ended; False when that was on record already, or when there has been a
+    heartbeat since the one at ``heartbeat_at``."""
     expected = {"expected_id": job_id, "expected_attempt": attempt}
     values = {"ended_at": now, "end_reason": reason, "late_output": late_output}
-    return tx.execute(_END_ATTEMPT, expected | values).rowcount == 1
+    statement = _END_ATTEMPT if heartbeat_at is None else _END_SILENT_ATTEMPT
+    silent = {} if heartbeat_at is None else {"expected_heartbeat": heartbeat_at}
+    return tx.execute(statement, expected | silent | values).rowcount == 1
 
 
 def has_live_attempt(tx: Connection, job_id: str) -> bool:

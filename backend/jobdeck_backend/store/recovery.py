@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, ScalarSelect, and_, func, select, union
 
-from jobdeck_backend.jobs.records import Attempt, Job, Status
-from jobdeck_backend.store.tables import UNACKNOWLEDGED, admissions, attempts, jobs, stages
+from jobdeck_backend.jobs.records import Attempt, Job, Policy, Status
+from jobdeck_backend.store.effects import OPEN
+from jobdeck_backend.store.tables import UNACKNOWLEDGED, admissions, attempts, effects, jobs, stages
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
@@ -24,7 +25,20 @@ def _of_last_stage(column: Column[Any]) -> ScalarSelect[Any]:
     return newest_first.limit(1).correlate(jobs).scalar_subquery()
 
 
-_EVIDENCE = [_LOST_ATTEMPTS, _of_last_stage(stages.c.node), _of_last_stage(stages.c.checkpoint_id)]
+_UNKNOWN_EFFECT = (
+    select(effects.c.key)
+    .where(effects.c.job_id == jobs.c.job_id, effects.c.state.in_(OPEN), effects.c.policy == Policy.MANUAL)
+    .order_by(effects.c.intent_at)
+    .limit(1)
+    .correlate(jobs)
+    .scalar_subquery()
+)
+_EVIDENCE = [
+    _LOST_ATTEMPTS,
+    _of_last_stage(stages.c.node),
+    _of_last_stage(stages.c.checkpoint_id),
+    _UNKNOWN_EFFECT,
+]
 
 
 class Candidate(NamedTuple):
@@ -38,6 +52,8 @@ class Candidate(NamedTuple):
     last_stage: str | None
     """The newest completed stage, and the checkpoint it is saved in."""
     checkpoint_id: str | None
+    unknown_effect: str | None
+    """Key of its first open effect about which only a person can tell."""
 
 
 def candidates(tx: Connection, now: float) -> list[Candidate]:

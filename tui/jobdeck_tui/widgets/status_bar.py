@@ -42,16 +42,17 @@ class StatusBar(TextLine):
             pieces.append((f" FROZEN +{deck.job_list.changes_while_frozen} ", "reverse"))
         if deck.unreadable:
             pieces.append((f" {deck.unreadable} unreadable ", "warn"))
-        end = f"{screen_words}  {clock(now)}Z "
-        free = (self.size.width or 80) - sum(cells(text) for text, _ in pieces) - cells(end)
-        if free < 0:
-            end = f"{clock(now)}Z "
-            free = (self.size.width or 80) - sum(cells(text) for text, _ in pieces) - cells(end)
+        used = sum(cells(text) for text, _ in pieces)
+        ends = (f"{screen_words}  {clock(now)}Z ", f"{clock(now)}Z ", "")
+        end = next(words for words in ends if used + cells(words) <= (self.size.width or 80) or not words)
+        free = (self.size.width or 80) - used - cells(end)
         self.show([*pieces, (" " * max(free, 0), ""), (end, "faint")])
 
 
 class Banner(TextLine):
     """Says that what is shown is not now, and why; hidden while it is."""
+
+    RESIZES = True
 
     def refresh_banner(self, deck: "Deck") -> None:
         """Shows or hides the sentence."""

@@ -20,6 +20,8 @@ class TextLine(Static):
     """Shows pieces; draws again only when they changed."""
 
     ALLOW_SELECT = False
+    RESIZES = False
+    """Whether other text may need other room; a layout of the screen costs more than the line."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__("", markup=False, id=id, classes=classes)
@@ -30,4 +32,4 @@ class TextLine(Static):
         new = tuple(pieces)
         if new != self._shown:
             self._shown = new
-            self.update(content(new), layout=False)
+            self.update(content(new), layout=self.RESIZES)
