@@ -11,10 +11,12 @@ JobdeckError
 │   ├── Changed              409  changed
 │   ├── NotEligible          409  not_eligible
 │   ├── DeadlinePassed       409  deadline_passed
+│   ├── VerdictNeeded        409  effect_uncertain
 │   └── NotAllowed           403  not_allowed
 ├── Unavailable        503  unavailable   try again later; nothing was changed
 ├── JobStopped         an execution no longer owns its job (never crosses HTTP)
-│   └── BudgetSpent      its deadline passed before the next stage
+│   ├── BudgetSpent      its deadline passed before the next stage
+│   └── EffectUncertain  only a person can tell whether an effect happened: the job is to be held
 ├── LeaseLost          a background owner was replaced (never crosses HTTP)
 └── StartRefused       the program cannot start; its exit code says why
 """
@@ -102,6 +104,12 @@ class DeadlinePassed(NotEligible):
     code = "deadline_passed"
 
 
+class VerdictNeeded(NotEligible):
+    """An effect of the job is uncertain; a verdict must come first."""
+
+    code = "effect_uncertain"
+
+
 class NotAllowed(Refused):
     """The server does not allow this act."""
 
@@ -124,6 +132,10 @@ class JobStopped(JobdeckError):  # noqa: N818
 
 class BudgetSpent(JobStopped):
     """The deadline passed between two stages: the execution must end as expired."""
+
+
+class EffectUncertain(JobStopped):
+    """An effect of an earlier attempt may or may not have happened: the job is held for a person's verdict."""
 
 
 class LeaseLost(JobdeckError):  # noqa: N818

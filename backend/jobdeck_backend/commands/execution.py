@@ -10,7 +10,10 @@ from jobdeck_backend.commands.transition import load, move
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Attempt, Claim, Job, NewEvent, StageRun, Status
-from jobdeck_backend.store import dispatch, events, jobs
+from jobdeck_backend.store import dispatch, effects, events, jobs
+
+# What a job is that nobody executes and nobody was told to.
+UNSTARTED: dict[str, Any] = {"worker": None, "stage": None, "delivered_epoch": None, "delivered_at": None}
 
 STOPPED = "this execution no longer owns its job"
 
@@ -95,6 +98,13 @@ def check(tx: Connection, claim: Claim) -> None:
         raise JobStopped(STOPPED)
 
 
+def check_fence(tx: Connection, claim: Claim) -> None:
+    """Raises ``JobStopped`` unless the claim may still write; a cancelled job's may until its grace ends."""
+    _status, fence, _deadline = jobs.claim_state(tx, claim.job_id)
+    if fence != claim.fence:
+        raise JobStopped(STOPPED)
+
+
 def renew(tx: Connection, claim: Claim, now: float) -> None:
     """Write the heartbeat (R24): it says the thread lives, also after the job was taken from it."""
     jobs.renew_attempt(tx, claim.job_id, claim.attempt, now)
@@ -116,6 +126,11 @@ def succeed(
         jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "late result", late_output=encoded)
         return False
     admission, job = owned
+    unknown = effects.open_of_job(tx, claim.job_id)
+    if unknown:
+        # No success while nobody knows what was done to the world (R25).
+        hold(tx, claim, f"effect {unknown[0].name} of {unknown[0].node} is uncertain", told, now)
+        return False
     late_s = 0.0 if admission.deadline is None else now - admission.deadline
     end = notices.workflow_end(admission.agent_type, now, output.get("report"))
     move(
@@ -144,6 +159,19 @@ def fail(
         columns = {"error": error, "error_type": error_type}
         move(tx, job, Verb.FAIL, now=now, actor=claim.worker, reason=error, told=[*told, failure], **columns)
     jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "failed")
+    return owned is not None
+
+
+def hold(tx: Connection, claim: Claim, reason: str, told: Sequence[NewEvent], now: float) -> bool:
+    """Keep the job for a person; False when it was no longer this claim's."""
+    owned = _owned(tx, claim)
+    if owned is not None:
+        text = notices.notice(Verb.HOLD, now, f"held: {reason}", reason=reason)
+        columns = {**UNSTARTED, "held_reason": reason}
+        move(
+            tx, owned[1], Verb.HOLD, now=now, actor=claim.worker, reason=reason, told=[*told, text], **columns
+        )
+    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "held")
     return owned is not None
 
 

@@ -9,10 +9,10 @@ from sqlalchemy.exc import IntegrityError
 
 from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.commands.transition import load, move
-from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused
+from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused, VerdictNeeded
 from jobdeck_backend.jobs.lifecycle import Verb
-from jobdeck_backend.jobs.records import Admission, Job, Status
-from jobdeck_backend.store import audit, events, jobs, queues
+from jobdeck_backend.jobs.records import Admission, Job, Policy, Status
+from jobdeck_backend.store import audit, effects, events, jobs, queues
 
 
 class Perform(Protocol):
@@ -103,6 +103,12 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         raise NotEligible(f"job {job.job_id} succeeded; it is never run again")
     if admission.deadline is not None and by.now >= admission.deadline:
         raise DeadlinePassed(f"the deadline of job {job.job_id} has passed; grant a later one first")
+    unknown = [one for one in effects.open_of_job(tx, job.job_id) if one.policy == Policy.MANUAL]
+    if unknown:
+        raise VerdictNeeded(
+            f"effect {unknown[0].name} of job {job.job_id} may have happened; say first whether it did",
+            key=unknown[0].key,
+        )
     try:
         with tx.begin_nested():
             # Its thread must be free: a later job of the same session may be live on it (R21).

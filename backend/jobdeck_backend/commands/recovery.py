@@ -48,7 +48,7 @@ def requeue(
     if job is None:
         return False
     told = [notices.notice(Verb.RECOVER, now, f"recovered: {reason}", reason=reason)]
-    move(tx, job, Verb.RECOVER, now=now, actor=ACTOR, reason=reason, told=told, **_UNSTARTED)
+    move(tx, job, Verb.RECOVER, now=now, actor=ACTOR, reason=reason, told=told, **execution.UNSTARTED)
     if attempt is not None:
         jobs.end_attempt(tx, job_id, attempt, now, attempt_end)
     return True
@@ -71,7 +71,7 @@ def hold(
     if job is None:
         return False
     told = [notices.notice(Verb.HOLD, now, f"held: {reason}", reason=reason)]
-    columns = {**_UNSTARTED, "held_reason": reason}
+    columns = {**execution.UNSTARTED, "held_reason": reason}
     move(tx, job, Verb.HOLD, now=now, actor=ACTOR, reason=reason, told=told, **columns)
     if attempt is not None:
         jobs.end_attempt(tx, job_id, attempt, now, attempt_end)
@@ -88,11 +88,3 @@ def end_attempt(tx: Connection, lease: Lease, job_id: str, attempt: int, *, reas
     """Put on record that the thread of a finished job is gone with its process."""
     leases.check(tx, lease, now)
     return jobs.end_attempt(tx, job_id, attempt, now, reason)
-
-
-_UNSTARTED = {
-    "worker": None,
-    "stage": None,
-    "delivered_epoch": None,
-    "delivered_at": None,
-}

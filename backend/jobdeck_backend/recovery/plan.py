@@ -36,6 +36,8 @@ class Situation:
     """Earlier executions that ended with their worker."""
     last_stage: str | None
     checkpoint_id: str | None
+    unknown_effect: str | None = None
+    """Key of an open effect about which only a person can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,11 @@ def _decide_running(one: Situation, bounds: Bounds, now: float) -> Action | None
         evidence["lost_attempts"] = one.lost_attempts + 1
         return _action(
             one, Act.HOLD, f"{one.lost_attempts + 1} attempts ended with their worker", evidence, why
+        )
+    if one.unknown_effect is not None:
+        evidence["effect"] = one.unknown_effect
+        return _action(
+            one, Act.HOLD, f"{why}; nobody knows whether effect {one.unknown_effect} happened", evidence, why
         )
     if one.checkpoint_id is None:
         reason = f"{why}; starts again from its request"

@@ -101,8 +101,11 @@ class Reaper(Loop):
             loss = self._worker_gone(attempt) if attempt else None
             lost = situations.lost_attempts(tx, job.job_id) if loss else 0
             stage, checkpoint_id = situations.last_stage(tx, job.job_id) if loss else (None, None)
+            unknown = situations.unknown_effect(tx, job.job_id) if loss else None
             found.append(
-                Situation(job, deadline, attempt, loss is not None, loss or "", lost, stage, checkpoint_id)
+                Situation(
+                    job, deadline, attempt, loss is not None, loss or "", lost, stage, checkpoint_id, unknown
+                )
             )
         return found
 

@@ -105,3 +105,17 @@ class Database:
         """Close every pooled connection."""
         self._write_engine.dispose()
         self._read_engine.dispose()
+
+
+@contextmanager
+def synced(connection: Connection) -> Iterator[Connection]:
+    """A transaction on a NORMAL connection that is synced to disk as a FULL one is."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    # On the driver's own connection: SQLAlchemy would begin a transaction first, and in one it cannot be changed.
+    driver.execute("PRAGMA synchronous=FULL")
+    try:
+        with connection.begin():
+            yield connection
+    finally:
+        driver.execute("PRAGMA synchronous=NORMAL")

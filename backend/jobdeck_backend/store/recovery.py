@@ -4,8 +4,9 @@ from dataclasses import fields
 
 from sqlalchemy import Connection, and_, func, select, union
 
-from jobdeck_backend.jobs.records import Attempt, Job, Status
-from jobdeck_backend.store.tables import UNACKNOWLEDGED, admissions, attempts, jobs, stages
+from jobdeck_backend.jobs.records import Attempt, Job, Policy, Status
+from jobdeck_backend.store.effects import OPEN
+from jobdeck_backend.store.tables import UNACKNOWLEDGED, admissions, attempts, effects, jobs, stages
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
@@ -54,3 +55,14 @@ def last_stage(tx: Connection, job_id: str) -> tuple[str | None, str | None]:
     )
     row = tx.execute(statement).first()
     return (None, None) if row is None else (row[0], row[1])
+
+
+def unknown_effect(tx: Connection, job_id: str) -> str | None:
+    """Key of the job's first open effect about which only a person can tell."""
+    statement = (
+        select(effects.c.key)
+        .where(effects.c.job_id == job_id, effects.c.state.in_(OPEN), effects.c.policy == Policy.MANUAL)
+        .order_by(effects.c.intent_at)
+        .limit(1)
+    )
+    return tx.execute(statement).scalar_one_or_none()

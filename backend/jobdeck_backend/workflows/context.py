@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
+from jobdeck_backend.jobs.records import Effect, EffectState, Policy
 from jobdeck_backend.settings import Settings
 
 
@@ -39,6 +40,19 @@ class Recorder(Protocol):
         """A graph node ended; becomes evidence in the transaction that saves its checkpoint."""
 
 
+class Ledger(Protocol):
+    """Where an execution's effects are put on record; authors use ``workflows.effects.effect``."""
+
+    def intend(self, name: str, node: str, step: int, policy: Policy, request: Mapping[str, Any]) -> Effect:
+        """Put the intent on record; its call may be made only if the answered state is INTENT."""
+
+    def answer(self, known: Effect, happened: bool | None) -> Effect:  # noqa: FBT001
+        """Put on record what the provider answered about an uncertain effect. Raises ``EffectUncertain``."""
+
+    def settle(self, key: str, state: EffectState, outcome: Any) -> None:
+        """Put on record what the call came to."""
+
+
 @dataclass(frozen=True)
 class JobContext:
     """One execution of one job, as its workflow sees it."""
@@ -54,6 +68,7 @@ class JobContext:
     remaining: Callable[[], float | None]
     """Seconds of budget left, None without a deadline."""
     recorder: Recorder
+    ledger: Ledger
     predecessors: Mapping[str, Mapping[str, Any]]
     """Job id → output (``{"report": str | None, "data": …}``) of each job named in ``after``."""
     journal_dir: Path
