@@ -58,6 +58,11 @@ _RENEW = (
     )
     .values(heartbeat_at=bindparam("now"))
 )
+_HEARTBEAT = select(attempts.c.heartbeat_at).where(
+    attempts.c.job_id == bindparam("id"),
+    attempts.c.attempt == bindparam("number"),
+    attempts.c.ended_at.is_(None),
+)
 _CLAIM_STATE = (
     select(jobs.c.status, jobs.c.fence, admissions.c.deadline)
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
@@ -208,6 +213,12 @@ def end_attempt(
     expected = {"expected_id": job_id, "expected_attempt": attempt}
     values = {"ended_at": now, "end_reason": reason, "late_output": late_output}
     return tx.execute(_END_ATTEMPT, expected | values).rowcount == 1
+
+
+def has_heartbeat(tx: Connection, job_id: str, attempt: int, at: float | None) -> bool:
+    """Whether a live attempt's last heartbeat is still the one that was read."""
+    found = tx.execute(_HEARTBEAT, {"id": job_id, "number": attempt}).first()
+    return found is not None and found[0] == at
 
 
 def has_live_attempt(tx: Connection, job_id: str) -> bool:
