@@ -1,13 +1,17 @@
-"""The invariants that rows can show, checked on a live database or after a test."""
+"""The invariants that rows can show: checked on a live database, at the end of each drill and each fault test."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from jobdeck_backend.errors import NotEligible
-from jobdeck_backend.jobs.lifecycle import Verb, advance
+from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb, advance
 from jobdeck_backend.jobs.records import Status
-from jobdeck_backend.store import invariants
+from jobdeck_backend.store import act_invariants, execution_invariants, invariants
+
+Found = list[tuple[str, str]]
+"""``(job_id, what is wrong)``; the id is empty where no one job is concerned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +25,10 @@ class Violation:
 
 def check(connection: Connection) -> list[Violation]:
     """Every violation on record, read in one snapshot; an empty list is what there should be."""
-    checks = (
-        ("I3 terminal changes only by a resume", _illegal_transitions(connection)),
-        ("I4 sequence numbers are gapless in commit order", invariants.sequence_gaps(connection)),
-        ("I6 a stage completes once", invariants.repeated_stages(connection)),
-        ("I8 one live attempt", invariants.unexplained_attempts(connection)),
-        ("I12 outcome and status agree", invariants.disagreeing_outcomes(connection)),
-    )
-    return [Violation(name, job_id, text) for name, found in checks for job_id, text in found]
+    return [Violation(name, job_id, text) for name, find in CHECKS for job_id, text in find(connection)]
 
 
-def _illegal_transitions(connection: Connection) -> list[tuple[str, str]]:
+def _illegal_transitions(connection: Connection) -> Found:
     wrong = []
     for job_id, before, history, name, after in invariants.transition_steps(connection):
         if before != history:
@@ -39,13 +36,45 @@ def _illegal_transitions(connection: Connection) -> list[tuple[str, str]]:
         elif before is None:
             if name != Verb.SUBMIT:
                 wrong.append((job_id, f"the first transition is {name}"))
-        elif not _follows(Status(before), name, after):
+        elif not _follows(before, name, after):
             wrong.append((job_id, f"{name} led from {before} to {after}"))
     return wrong
 
 
-def _follows(before: Status, name: str, after: str) -> bool:
+def _follows(before: str, name: str, after: str) -> bool:
     try:
-        return advance(before, Verb(name)) == after
+        return advance(Status(before), Verb(name)) == after
     except (NotEligible, ValueError):
         return False
+
+
+def _other_ends(connection: Connection) -> Found:
+    """Jobs that are not what their last transition, or the last status in their log, made of them."""
+    wrong = []
+    for job_id, status, outcome, name, ended, told in invariants.last_words(connection):
+        if ended != status:
+            wrong.append((job_id, f"the job is {status}, its last transition ended at {ended}"))
+        elif told != status:
+            wrong.append((job_id, f"the job is {status}, its log says {told}"))
+        elif outcome != OUTCOMES.get(Verb(name)):
+            wrong.append((job_id, f"its last transition is {name}, its outcome {outcome or 'open'}"))
+    return wrong
+
+
+CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
+    ("I2 one job per id, one unfinished job per thread", act_invariants.shared_threads),
+    ("I3 terminal changes only by a resume", _illegal_transitions),
+    ("I3 a job is what its history made of it", _other_ends),
+    ("I4 sequence numbers are gapless in commit order", invariants.sequence_gaps),
+    ("I6 a stage completes once", invariants.repeated_stages),
+    ("I7 fences never fall", execution_invariants.falling_fences),
+    ("I8 one live attempt", invariants.unexplained_attempts),
+    ("I8 each claim is an attempt on record", execution_invariants.miscounted_attempts),
+    ("I8 epochs are of leases", execution_invariants.impossible_leases),
+    ("I9 nothing starts past its deadline", execution_invariants.late_starts),
+    ("I10 success on time or marked late", execution_invariants.unmarked_lateness),
+    ("I12 outcome and status agree", invariants.disagreeing_outcomes),
+    ("I12 the cancel's answer holds", act_invariants.disagreeing_cancels),
+    ("I20 one audit row for each act", act_invariants.unrecorded_acts),
+)
+"""Each invariant in words, and what finds where it is broken."""
