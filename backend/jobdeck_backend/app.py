@@ -15,6 +15,7 @@ from jobdeck_backend.api import (
     operations_cluster,
     operations_feed,
     operations_jobs,
+    operations_recovery,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -149,6 +150,13 @@ def create_app(backend: Backend) -> FastAPI:
     app = FastAPI(title="jobdeck", lifespan=lifespan)
     failures.install(app, backend.settings)
     app.include_router(health.router)
-    for module in (jobs, operations, operations_jobs, operations_acts, operations_cluster, operations_feed):
+    operations_modules = (
+        operations_jobs,
+        operations_acts,
+        operations_cluster,
+        operations_recovery,
+        operations_feed,
+    )
+    for module in (jobs, operations, *operations_modules):
         app.include_router(module.router)
     return app

@@ -52,8 +52,8 @@ DAMAGES = {
     "a fence set back": ("UPDATE jobs SET fence = 0 WHERE job_id = 'done'", "I7", "fence 1 was given out"),
     "a fence used twice": (
         (
-            "INSERT INTO attempts SELECT job_id, 2, fence, worker, pid, epoch, started_at, heartbeat_at, ended_at, "
-            "end_reason, late_output FROM attempts WHERE job_id = 'done'"
+            "INSERT INTO attempts SELECT job_id, 2, fence, worker, pid, epoch, started_at, heartbeat_at, "
+            "ended_at, end_reason, late_output FROM attempts WHERE job_id = 'done'"
         ),
         "I7",
         "attempt 2 has fence 1",

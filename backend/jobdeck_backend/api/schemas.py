@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from jobdeck_backend.api.recovery_schemas import Recovery
+
 State = Literal[
     "backlog",
     "waiting",
@@ -163,7 +165,7 @@ class Overview(BaseModel):
     counts: dict[str, int]
     delivered: int = Field(description="jobs the records say Dask holds: waiting, queued or assigned")
     service_times: dict[str, dict[str, float]]
-    recovery: dict[str, Any]
+    recovery: Recovery
     streams: dict[str, Any]
     drain_seconds: float | None
     paused: list[str]

@@ -1,7 +1,8 @@
 """The invariants that rows can show: checked on a live database, at the end of each drill and each fault test."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -78,3 +79,13 @@ CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
     ("I20 one audit row for each act", act_invariants.unrecorded_acts),
 )
 """Each invariant in words, and what finds where it is broken."""
+
+
+def report(violations: Sequence[Violation], seconds: float) -> dict[str, Any]:
+    """A check's result as the operations API and the command line show it."""
+    return {
+        "clean": not violations,
+        "checked": [name for name, _find in CHECKS],
+        "violations": [asdict(one) for one in violations],
+        "seconds": round(seconds, 3),
+    }
