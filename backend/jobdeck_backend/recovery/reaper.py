@@ -154,10 +154,14 @@ class Reaper(Loop):
         return plan(found, self._bounds, now())
 
     async def _apply(self, actions: Sequence[Action]) -> list[Applied]:
+        """Write what was planned under the lease held now; once that is over, nothing more of it."""
+        assert self.lease is not None
+        epoch = self.lease.epoch
         applied: list[Applied] = []
         for start in range(0, len(actions), GROUP_MAX):
             group = actions[start : start + GROUP_MAX]
-            if self.lease is None:
+            if self.lease is None or not await self._hold_lease() or self.lease.epoch != epoch:
+                self.lease = None
                 applied += [Applied(one, "another process took the recovery over") for one in group]
                 continue
             writes = [asyncio.wrap_future(self._submit(self.lease, one)) for one in group]

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import ormsgpack
-from sqlalchemy import Connection, column, select, table
+from sqlalchemy import Connection, bindparam, column, select, table
 
 _checkpoints = table(
     "checkpoints",
@@ -20,6 +20,18 @@ _checkpoints = table(
     column("type"),
     column("checkpoint"),
     column("metadata"),
+)
+# Built once: asked for each of thousands of lost jobs.
+_NEWEST = (
+    select(
+        _checkpoints.c.checkpoint_id,
+        _checkpoints.c.type,
+        _checkpoints.c.checkpoint,
+        _checkpoints.c.metadata,
+    )
+    .where(_checkpoints.c.thread_id == bindparam("thread"), _checkpoints.c.checkpoint_ns == "")
+    .order_by(_checkpoints.c.checkpoint_id.desc())
+    .limit(1)
 )
 _WAITING = ("__start__", "branch:to:", "join:", "__pregel_tasks")
 
@@ -34,18 +46,7 @@ class Progress:
 
 def newest(tx: Connection, thread_id: str, job_id: str) -> Progress | None:
     """The thread's newest checkpoint, if this very job made it; one of an earlier job is no progress of it."""
-    statement = (
-        select(
-            _checkpoints.c.checkpoint_id,
-            _checkpoints.c.type,
-            _checkpoints.c.checkpoint,
-            _checkpoints.c.metadata,
-        )
-        .where(_checkpoints.c.thread_id == thread_id, _checkpoints.c.checkpoint_ns == "")
-        .order_by(_checkpoints.c.checkpoint_id.desc())
-        .limit(1)
-    )
-    row = tx.execute(statement).first()
+    row = tx.execute(_NEWEST, {"thread": thread_id}).first()
     if row is None or orjson.loads(row.metadata).get("job_id") != job_id:
         return None
     return Progress(row.checkpoint_id, row.type == "msgpack" and _is_finished(row.checkpoint))
