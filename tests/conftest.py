@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from running_backend import RunningBackend
+
+# How fast a machine is says nothing about a promise: real processes run beside these tests.
+settings.register_profile("jobdeck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("jobdeck")
 
 StartBackend = Callable[..., RunningBackend]
 

@@ -199,7 +199,9 @@ class RunningBackend:
     def journal(self, job_id: str | None = None, workflow: str = "probe") -> list[dict[str, Any]]:
         """The workflow's journal lines, of one job or of all."""
         path = self.state_dir / f"{workflow}-journal.jsonl"
-        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        written = path.read_text() if path.exists() else ""
+        whole = written[: written.rfind("\n") + 1]  # a line may just be on its way
+        lines = [json.loads(line) for line in whole.splitlines()]
         return [line for line in lines if job_id in {None, line["job_id"]}]
 
     def journal_stages(self, job_id: str, event: str = "stage_completed") -> list[str]:

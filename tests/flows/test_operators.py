@@ -17,13 +17,13 @@ def done(backend: RunningBackend, job_id: str, act: str, **body) -> dict:
 
 
 def refused(backend: RunningBackend, job_id: str, act: str, code: str, **body) -> dict:
-    before = backend.record(job_id)
+    before = backend.transitions(job_id), backend.record(job_id).version
     answer = backend.act(job_id, act, **body)
     assert answer.status_code == 409, answer.text
     detail = answer.json()["detail"]
     assert detail["code"] == code, detail
     assert detail["current"]["job_id"] == job_id
-    assert backend.record(job_id) == before
+    assert (backend.transitions(job_id), backend.record(job_id).version) == before
     return detail
 
 

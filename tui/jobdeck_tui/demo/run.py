@@ -1,6 +1,7 @@
 """``jobdeck demo``: a backend of its own in a directory of its own, the workload, and the deck or the story."""
 
 import asyncio
+import os
 import shutil
 import sys
 import tempfile
@@ -15,10 +16,13 @@ from jobdeck_tui.demo.story import tell
 from jobdeck_tui.demo.workload import BACKEND_OPTIONS
 
 FAILED = 1
+# Slow enough to watch, and to press a key in.
+TOKENS_PER_SECOND = "25"
 
 
 def main(*, headless: bool, as_json: bool) -> int:
     """Run the demo; answers the exit code: 0 only if every check held."""
+    os.environ.setdefault("JOBDECK_OFFLINE_TOKENS_PER_SECOND", TOKENS_PER_SECOND)
     state_dir = Path(tempfile.mkdtemp(prefix="jobdeck-demo-"))
     backend = EmbeddedBackend(state_dir, BACKEND_OPTIONS)
     try:
