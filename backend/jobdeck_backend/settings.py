@@ -58,6 +58,9 @@ class Settings(BaseSettings):
     model_retry_s: float = Field(default=0.5, ge=0)
     """The first pause before a failed model call is tried again; each later one is longer."""
 
+    allow_private_addresses: bool = False
+    """Whether workflows may call addresses that callers named and that are not the open internet's."""
+
     @property
     def database_path(self) -> Path:
         """The SQLite file of this instance."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from jobdeck_backend.jobs.records import Attempt, Job, Status
-from jobdeck_backend.recovery.plan import Act, Bounds, Situation, plan
+from jobdeck_backend.recovery.plan import REQUEUES, Act, Bounds, Situation, plan
 
 NOW = 1_000.0
 BOUNDS = Bounds(
@@ -85,6 +85,20 @@ def test_r19_the_third_lost_worker_holds_the_job_a_lost_scheduler_never() -> Non
     assert one(replace(LOST, lost_attempts=9, loss="scheduler lost")).act is Act.START
 
 
+def test_r19_r25_a_lost_call_that_only_a_person_can_judge_holds_the_job() -> None:
+    for loss in ("worker lost", "scheduler lost"):
+        situation = replace(LOST, loss=loss, unknown_effect="one/pay/1/charge/0", checkpoint_id="c1")
+        action = one(situation)
+        assert (action.act, action.attempt_end) == (Act.HOLD, loss)
+        assert action.reason == f"{loss}; nobody knows whether effect one/pay/1/charge/0 happened"
+        assert action.evidence["effect"] == "one/pay/1/charge/0"
+
+
+def test_r19_r25_an_open_effect_keeps_no_overdue_job_from_expiring_and_harms_no_live_one() -> None:
+    assert one(replace(HEALTHY, unknown_effect="k")).act is Act.LEAVE
+    assert one(replace(LOST, unknown_effect="k", deadline=NOW - 2.0)).act is Act.EXPIRE
+
+
 def test_r19_past_its_deadline_a_running_job_is_expired_after_its_workers_grace() -> None:
     assert one(replace(HEALTHY, deadline=NOW - 1.9)).act is Act.LEAVE
     for situation in (HEALTHY, replace(LOST, lost_attempts=5)):
@@ -101,20 +115,20 @@ def test_r8_past_its_deadline_a_queued_job_is_expired_at_once() -> None:
 
 
 def test_r19_what_comes_first_decides() -> None:
-    """Deadline, live heartbeat, finished graph, unresolved effect, attempts used up, checkpoint, request."""
+    """Deadline, live heartbeat, unresolved effect, finished graph, attempts used up, checkpoint, request."""
     everything = replace(
         LOST, deadline=NOW - 3, checkpoint_id="c1", last_stage="pay", graph_finished=True,
         unknown_effect="k", lost_attempts=2,
     )  # fmt: skip
     assert one(everything).act is Act.EXPIRE
     assert one(replace(everything, deadline=None, worker_gone=False)).act is Act.LEAVE
-    closing = one(replace(everything, deadline=None))
-    assert (closing.act, closing.evidence["checkpoint_id"]) == (Act.CLOSE, "c1")
-    open_effect = replace(everything, deadline=None, graph_finished=False)
-    assert (one(open_effect).act, one(open_effect).evidence["effect"]) == (Act.HOLD, "k")
-    exhausted = one(replace(open_effect, unknown_effect=None))
-    assert (exhausted.act, exhausted.evidence["lost_attempts"]) == (Act.HOLD, 3)
-    assert one(replace(open_effect, unknown_effect=None, lost_attempts=0)).act is Act.RESUME
+    open_effect = one(replace(everything, deadline=None))
+    assert (open_effect.act, open_effect.evidence["effect"]) == (Act.HOLD, "k")
+    known = replace(everything, deadline=None, unknown_effect=None)
+    assert (one(known).act, one(known).evidence["checkpoint_id"]) == (Act.CLOSE, "c1")
+    unfinished = replace(known, graph_finished=False)
+    assert (one(unfinished).act, one(unfinished).evidence["lost_attempts"]) == (Act.HOLD, 3)
+    assert one(replace(unfinished, lost_attempts=0)).act is Act.RESUME
     assert one(replace(LOST, lost_attempts=0)).act is Act.START
 
 
@@ -210,3 +224,12 @@ def test_r19_no_running_job_is_left_without_a_worker(situation: Situation) -> No
     gone = situation.attempt is None or situation.worker_gone
     if situation.job.status is Status.RUNNING and gone:
         assert one(situation).act is not Act.LEAVE
+
+
+@given(situations())
+def test_r25_nothing_goes_back_to_the_queue_over_a_call_that_only_a_person_can_judge(
+    situation: Situation,
+) -> None:
+    action = one(situation)
+    if action is not None and situation.unknown_effect is not None:
+        assert action.act not in REQUEUES

@@ -1,12 +1,15 @@
 """A real LangGraph run with a recorder that keeps a list: what these tests put in a worker's place."""
 
 import asyncio
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from jobdeck_backend.errors import JobStopped
+from jobdeck_backend.jobs.records import Effect, EffectState
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows.callbacks import EventCallback
 from jobdeck_backend.workflows.context import JobContext, enter_job_context
@@ -46,6 +49,26 @@ class ListRecorder:
         return [node for what, node, _, _ in self.stages if what == "completed"]
 
 
+class DictLedger:
+    """Keeps effects in a dictionary, each called until it is settled."""
+
+    def __init__(self) -> None:
+        self.effects: dict[str, Effect] = {}
+
+    def stage_started(self, node: str, step: int) -> None:
+        """Nothing is counted here: each stage of these tests has one call of a name."""
+
+    def intend(self, name, node, step, policy, request) -> Effect:
+        key = f"job-1/{node}/{step}/{name}/0"
+        wanted = Effect(
+            key, "job-1", name, node, step, policy, EffectState.INTENT, json.dumps(request), 1, 1, 1.0
+        )
+        return self.effects.setdefault(key, wanted)
+
+    def settle(self, key: str, state: EffectState, outcome: Any) -> None:
+        self.effects[key] = replace(self.effects[key], state=state, outcome=json.dumps(outcome))
+
+
 class Execution:
     """One job's executions on one thread: run it, stop it, run it again."""
 
@@ -65,6 +88,7 @@ class Execution:
         record.check_input(request)
         self.workflow, self.request = record, request
         self.recorder = recorder or ListRecorder()
+        self.ledger = DictLedger()
         self.saver = saver or InMemorySaver()
         self.context = JobContext(
             job_id="job-1",
@@ -75,6 +99,7 @@ class Execution:
             cancelled=Event(),
             remaining=lambda: None,
             recorder=self.recorder,
+            ledger=self.ledger,
             predecessors=predecessors or {},
             journal_dir=directory,
             settings=Settings(**{"offline_tokens_per_second": 1e6, "model_retry_s": 0, **settings}),

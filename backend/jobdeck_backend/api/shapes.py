@@ -8,10 +8,12 @@ from fastapi import Response
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.jobs.forecast import ServiceTime
-from jobdeck_backend.jobs.records import Attempt, Lease, StageRun, StoredEvent
+from jobdeck_backend.jobs.records import Attempt, Effect, Lease, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+
+EFFECT_TEXT_SHOWN_CHARS = 4_000
 
 
 def answer(content: object, status_code: int = 200) -> Response:
@@ -104,6 +106,37 @@ def stage(run: StageRun) -> dict[str, Any]:
         "checkpoint_id": run.checkpoint_id,
         "output_hash": run.output_hash,
     }
+
+
+def effect(one: Effect) -> dict[str, Any]:
+    """``Effect``."""
+    return {
+        "key": one.key,
+        "name": one.name,
+        "node": one.node,
+        "step": one.step,
+        "policy": one.policy,
+        "state": one.state,
+        "request": _shown(one.request),
+        "attempt": one.attempt,
+        "intents": one.intents,
+        "intent_at": zulu_iso(one.intent_at),
+        "settled_at": zulu_iso(one.settled_at),
+        "settled_by": one.settled_by,
+        "outcome": _shown(one.outcome),
+        "proof": one.proof,
+    }
+
+
+def _shown(text: str | None) -> Any:
+    """JSON text as the value it is; of a long one the beginning of its text."""
+    if text is None:
+        return None
+    return (
+        orjson.Fragment(text.encode())
+        if len(text) <= EFFECT_TEXT_SHOWN_CHARS
+        else text[:EFFECT_TEXT_SHOWN_CHARS]
+    )
 
 
 def audit_row(row: dict[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
     if unknown:
         raise VerdictNeeded(
             f"effect {unknown[0].name} of job {job.job_id} may have happened; say first whether it did",
-            key=unknown[0].key,
+            effect=unknown[0].key,
         )
     try:
         with tx.begin_nested():

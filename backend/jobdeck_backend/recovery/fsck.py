@@ -1,7 +1,10 @@
 """The invariants that rows can show: checked on a live database, at the end of each drill and each fault test."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
@@ -10,6 +13,7 @@ from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb, advance
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.store import act_invariants, execution_invariants, invariants
+from jobdeck_backend.store.engine import Database
 
 Found = list[tuple[str, str]]
 """``(job_id, what is wrong)``; the id is empty where no one job is concerned."""
@@ -24,9 +28,38 @@ class Violation:
     text: str
 
 
-def check(connection: Connection) -> list[Violation]:
-    """Every violation on record, read in one snapshot; an empty list is what there should be."""
-    return [Violation(name, job_id, text) for name, find in CHECKS for job_id, text in find(connection)]
+def check_instance(database: Database) -> list[Violation]:
+    """``check`` of an instance's database and of the probe's journal beside it."""
+    with database.read() as connection:
+        return check(connection, database.path.with_name("probe-journal.jsonl"))
+
+
+def check(connection: Connection, journal: Path | None = None) -> list[Violation]:
+    """Every violation on record, read in one snapshot; an empty list is what there should be.
+
+    ``journal`` is the probe's, whose calls are held against the ledger.
+    """
+    # Before the snapshot: an intent is committed before its call, never the other way round.
+    called = _calls(journal)
+    found = [Violation(name, job_id, text) for name, find in CHECKS for job_id, text in find(connection)]
+    return found + [Violation(CALLS, job_id, text) for job_id, text in _unintended(connection, called)]
+
+
+def _calls(journal: Path | None) -> Counter[tuple[str, str]]:
+    """How often the journal's provider saw each ``(job_id, key)``, by its complete lines."""
+    if journal is None or not journal.exists():
+        return Counter()
+    lines = map(json.loads, journal.read_text().split("\n")[:-1])
+    return Counter((line["job_id"], line["key"]) for line in lines if line["event"] == "effect_called")
+
+
+def _unintended(connection: Connection, called: Counter[tuple[str, str]]) -> Found:
+    intents = invariants.intents(connection) if called else {}
+    return [
+        (job_id, f"effect {key} was called {times} times on {intents.get(key, 0)} intents")
+        for (job_id, key), times in called.items()
+        if times > intents.get(key, 0)
+    ]
 
 
 def _illegal_transitions(connection: Connection) -> Found:
@@ -74,18 +107,21 @@ CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
     ("I8 epochs are of leases", execution_invariants.impossible_leases),
     ("I9 nothing starts past its deadline", execution_invariants.late_starts),
     ("I10 success on time or marked late", execution_invariants.unmarked_lateness),
+    ("I11 the ledger tells what is known", invariants.untrue_effects),
     ("I12 outcome and status agree", invariants.disagreeing_outcomes),
     ("I12 the cancel's answer holds", act_invariants.disagreeing_cancels),
     ("I20 one audit row for each act", act_invariants.unrecorded_acts),
 )
 """Each invariant in words, and what finds where it is broken."""
 
+CALLS = "I11 an effect is called as often as intended"
+
 
 def report(violations: Sequence[Violation], seconds: float) -> dict[str, Any]:
     """A check's result as the operations API and the command line show it."""
     return {
         "clean": not violations,
-        "checked": [name for name, _find in CHECKS],
+        "checked": [*(name for name, _find in CHECKS), CALLS],
         "violations": [asdict(one) for one in violations],
         "seconds": round(seconds, 3),
     }

@@ -138,14 +138,15 @@ def _recover(one: Situation, bounds: Bounds, why: str, evidence: dict[str, Any])
     """What becomes of a running job whose execution is lost, in the order of R19."""
     if one.checkpoint_id is not None:
         evidence |= {"checkpoint_id": one.checkpoint_id, "last_stage": one.last_stage}
-    if one.graph_finished:
-        return _action(
-            one, Act.CLOSE, f"{why}; its graph is finished, only its end is missing", evidence, why
-        )
+    # Before closing: no success is recorded over an effect that nobody can judge (R25).
     if one.unknown_effect is not None:
         evidence["effect"] = one.unknown_effect
         reason = f"{why}; nobody knows whether effect {one.unknown_effect} happened"
         return _action(one, Act.HOLD, reason, evidence, why)
+    if one.graph_finished:
+        return _action(
+            one, Act.CLOSE, f"{why}; its graph is finished, only its end is missing", evidence, why
+        )
     lost = one.lost_attempts + 1
     if why == "worker lost" and lost >= bounds.lost_attempts_max:
         evidence["lost_attempts"] = lost

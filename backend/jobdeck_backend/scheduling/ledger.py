@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import effects
-from jobdeck_backend.errors import EffectUncertain
+from jobdeck_backend.errors import BudgetSpent
 from jobdeck_backend.jobs.records import Claim, Effect, EffectState, Policy
+from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.store.engine import synced
 from jobdeck_backend.store.events import encode
@@ -20,20 +21,36 @@ from jobdeck_backend.store.events import encode
 class ExecutionLedger:
     """The ``Ledger`` of one claim. Every write is synced to disk before it returns."""
 
-    def __init__(self, slot: Slot, claim: Claim, flush: Callable[[], None]) -> None:
-        """``flush`` writes the events that came before."""
+    def __init__(
+        self,
+        slot: Slot,
+        claim: Claim,
+        recorder: ExecutionRecorder,
+        remaining: Callable[[], float | None],
+    ) -> None:
+        """The recorder's events are written before an intent; nothing is begun without time ``remaining``."""
         self._slot = slot
         self._claim = claim
-        self._flush = flush
-        self._calls: Counter[tuple[str, int, str]] = Counter()
+        self._recorder = recorder
+        self._remaining = remaining
+        self._calls: dict[tuple[str, int], Counter[str]] = {}
+
+    def stage_started(self, node: str, step: int) -> None:
+        """Count this stage's calls from the first again: a node tried anew means the same effects."""
+        with self._slot.lock:
+            self._calls[node, step] = Counter()
 
     def intend(self, name: str, node: str, step: int, policy: Policy, request: Mapping[str, Any]) -> Effect:
-        """Put the intent on record. Raises ``EffectUncertain`` or ``JobStopped``."""
+        """Put the intent on record. Raises ``EffectUncertain``, ``BudgetSpent`` or ``JobStopped``."""
+        remaining = self._remaining()
+        if remaining is not None and remaining <= 0:
+            raise BudgetSpent("the deadline passed before the effect could begin")
         with self._slot.lock:
-            call = self._calls[node, step, name]
-            self._calls[node, step, name] += 1
+            calls = self._calls.setdefault((node, step), Counter())
+            call = calls[name]
+            calls[name] += 1
         wanted = Effect(
-            key=f"{self._claim.job_id}/{node}/{step}/{name}/{call}",
+            key=f"{self._claim.job_id}/{quote(node, safe='')}/{step}/{name}/{call}",
             job_id=self._claim.job_id,
             name=name,
             node=node,
@@ -45,24 +62,17 @@ class ExecutionLedger:
             intents=1,
             intent_at=now(),
         )
-        self._flush()
+        self._recorder.flush()
         with self._synced() as tx:
-            return effects.intend(tx, self._claim, wanted, now())
+            return effects.intend(tx, self._claim, wanted)
 
-    def answer(self, known: Effect, happened: bool | None) -> Effect:  # noqa: FBT001
-        """Put on record what the provider answered about an uncertain effect."""
-        if happened is None:
-            raise EffectUncertain(
-                f"the provider cannot tell whether effect {known.name} happened", key=known.key
-            )
+    def answer(self, known: Effect, *, happened: bool) -> Effect:
+        """Put on record what the provider answered about an uncertain effect. Raises ``JobStopped``."""
         with self._synced() as tx:
-            if not happened:
-                return effects.intend_again(tx, self._claim, known, now())
-            effects.settle(tx, self._claim, known.key, EffectState.CONFIRMED, {"probed": True}, now())
-            return replace(known, state=EffectState.CONFIRMED)
+            return effects.answer(tx, self._claim, known, happened=happened, now=now())
 
     def settle(self, key: str, state: EffectState, outcome: Any) -> None:
-        """Put on record what the call came to."""
+        """Put on record what the call came to. Raises ``JobStopped``."""
         with self._synced() as tx:
             effects.settle(tx, self._claim, key, state, outcome, now())
 

@@ -104,7 +104,7 @@ class Execution:
         self._deadline = claim.admission.deadline
         self._cancelled = threading.Event()
         self._recorder = ExecutionRecorder(slot, claim, self._remaining)
-        self._ledger = ExecutionLedger(slot, claim, self._recorder.flush)
+        self._ledger = ExecutionLedger(slot, claim, self._recorder, self._remaining)
         self._timeout: asyncio.Timeout | None = None
         self._task: asyncio.Task[Ending] | None = None
 

@@ -46,8 +46,11 @@ class Ledger(Protocol):
     def intend(self, name: str, node: str, step: int, policy: Policy, request: Mapping[str, Any]) -> Effect:
         """Put the intent on record; its call may be made only if the answered state is INTENT."""
 
-    def answer(self, known: Effect, happened: bool | None) -> Effect:  # noqa: FBT001
-        """Put on record what the provider answered about an uncertain effect. Raises ``EffectUncertain``."""
+    def stage_started(self, node: str, step: int) -> None:
+        """A graph node is about to run, perhaps not for the first time."""
+
+    def answer(self, known: Effect, *, happened: bool) -> Effect:
+        """Put on record what the provider answered about an uncertain effect."""
 
     def settle(self, key: str, state: EffectState, outcome: Any) -> None:
         """Put on record what the call came to."""
