@@ -23,6 +23,8 @@ COMMANDS = {
     "expire": "acts",
     "resume": "acts",
     "grant": "acts",
+    "reconcile": "recovery",
+    "fsck": "recovery",
 }
 
 
