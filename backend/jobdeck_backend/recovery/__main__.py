@@ -1,18 +1,17 @@
 """``python -m jobdeck_backend.recovery DIRECTORY``: ``fsck`` of a state directory that no backend need serve."""
 
 import json
-import sqlite3
 import sys
 import time
 from pathlib import Path
 
 import click
-from sqlalchemy.exc import DatabaseError
 
+from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import EXIT_DATABASE
+from jobdeck_backend.store.migrate import EXIT_DATABASE, usable
 
 
 @click.command()
@@ -26,11 +25,11 @@ def main(directory: Path) -> None:
     began = time.monotonic()
     database = Database(path, synchronous="NORMAL")
     try:
-        violations = fsck.check_instance(database)
-    except (DatabaseError, sqlite3.DatabaseError) as error:
-        cause = getattr(error, "orig", error)
-        click.echo(f"jobdeck: the database {path} cannot be read ({cause}); nothing was changed", err=True)
-        sys.exit(EXIT_DATABASE)
+        with usable(database):
+            violations = fsck.check_instance(database)
+    except StartRefused as refused:
+        click.echo(f"jobdeck: {refused.message}", err=True)
+        sys.exit(refused.exit_code)
     finally:
         database.close()
     click.echo(json.dumps(fsck.report(violations, time.monotonic() - began)))

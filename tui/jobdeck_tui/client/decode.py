@@ -96,7 +96,7 @@ def overview(data: object) -> models.Overview:
         paused=row.texts("paused"),
         drills_allowed=row.flag("drills_allowed"),
         read_only=row.flag("read_only"),
-        recovery=recovery(row.raw("recovery")),
+        recovery=None if row.raw("recovery") is None else recovery(row.raw("recovery")),
     )
 
 
