@@ -97,7 +97,7 @@ async def test_applying_asks_first_and_enter_does_nothing() -> None:
     async with running(a_recovery_deck(*LINES), 120, 36) as pilot:
         await pilot.press("3", "a")
         await pilot.pause()
-        assert "Apply the plan to 1 job?" in screen_text(pilot)
+        assert "Recover 1 job?" in screen_text(pilot)
         assert "job00000  resume from checkpoint" in screen_text(pilot)
         await pilot.press("enter")
         assert program(pilot).screen is not program(pilot).front()
@@ -112,7 +112,7 @@ async def test_a_plan_for_many_asks_for_their_number() -> None:
     async with running(a_recovery_deck(*many), 120, 36) as pilot:
         await pilot.press("3", "a")
         await pilot.pause()
-        assert "Apply the plan to 21 jobs?" in screen_text(pilot)
+        assert "Recover 21 jobs by the plan?" in screen_text(pilot)
         assert "Type 21 and press Enter" in screen_text(pilot)
 
 
@@ -169,7 +169,7 @@ def test_a_lost_job_is_recovered_from_the_deck_by_its_plan(instance: Instance) -
             await pilot.press("3")
             await until(pilot, lambda: "resumes after stage first" in screen_text(pilot))
             await pilot.press("a")
-            await until(pilot, lambda: "Apply the plan to 1 job?" in screen_text(pilot))
+            await until(pilot, lambda: "Recover 1 job?" in screen_text(pilot))
             await pilot.press("y")
             await until(pilot, lambda: "1 done, 0 skipped." in screen_text(pilot))
             await until(pilot, lambda: "✔ Nothing to recover." in screen_text(pilot))

@@ -87,7 +87,7 @@ def _line(one: PlanLine, width: int) -> Row:
         (fit(f"{waits}{one.action}", ACTION_CELLS), LOOKS.get(one.action, "")),
         (one.reason, ""),
     ]
-    if width >= EVIDENCE_FROM_COLUMNS and one.evidence:
+    if width >= EVIDENCE_FROM_COLUMNS and one.evidence and one.action != LEAVE:
         row.append((f"  {evidence_words(one.evidence)}", "faint"))
     return row
 

@@ -73,11 +73,10 @@ class RecoveryScreen(DeckScreen):
                 self.program.link.recovery.apply(job_ids)
 
         if len(due) > TYPED_OVER:
-            question: Question | TypedQuestion = TypedQuestion(
-                f"Apply the plan to {len(due)} jobs?", str(len(due)), PLAN_NOTES
-            )
+            asked, expected = f"Recover {len(due)} jobs by the plan?", str(len(due))
+            question: Question | TypedQuestion = TypedQuestion(asked, expected, PLAN_NOTES)
         else:
-            question = Question("apply the plan to", plan_targets(due), PLAN_NOTES)
+            question = Question("recover", plan_targets(due), PLAN_NOTES)
         self.app.push_screen(question, answered)
 
     def action_roll(self, rows: int) -> None:
