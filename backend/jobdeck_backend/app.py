@@ -19,6 +19,7 @@ from jobdeck_backend.api import (
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
+from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.streams import Streaming
@@ -51,7 +52,7 @@ class Backend:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
         self.loop = loop = asyncio.get_running_loop()
         self.tailer = Tailer(self.database)
-        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.poke))
+        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
         self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
@@ -149,6 +150,7 @@ def create_app(backend: Backend) -> FastAPI:
 
     app = FastAPI(title="jobdeck", lifespan=lifespan)
     failures.install(app, backend.settings)
+    app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)
     operations_modules = (
         operations_jobs,

@@ -4,6 +4,7 @@ JobdeckError
 ├── Refused            the request cannot be done; nothing was changed
 │   ├── UnknownWorkflow      400  unknown_agent_type
 │   ├── InvalidInput         422  invalid_input
+│   │   └── AddressRefused   422  address_refused
 │   ├── TooLarge             413  too_large
 │   ├── JobNotFound          404  not_found
 │   ├── NotFound             404  not_found
@@ -54,6 +55,12 @@ class InvalidInput(Refused):
 
     code = "invalid_input"
     http_status = 422
+
+
+class AddressRefused(InvalidInput):
+    """A URL leads to an address that this server does not send to."""
+
+    code = "address_refused"
 
 
 class TooLarge(Refused):

@@ -20,6 +20,8 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8787, ge=0, le=65535)
     """0 takes a free one; the ready line names it."""
+    trusted_hosts: str = "localhost"
+    """Host names, with commas between them: other names of this server, and hosts whose web pages may use it."""
     state_dir: Path = Field(default_factory=lambda: user_state_path("jobdeck"))
     """Database, journals, logs and lock of one instance."""
 
@@ -27,6 +29,9 @@ class Settings(BaseSettings):
     """Worker processes of the embedded cluster."""
     dask_threads_per_worker: int = Field(default=1, ge=1, le=64)
     allow_drills: bool = True
+
+    allow_private_addresses: bool = False
+    """Whether requests that callers name (callbacks, webhooks) may go to private and loopback addresses."""
 
     input_bytes_max: int = 1 << 20
     body_bytes_max: int = 4 << 20
@@ -57,9 +62,6 @@ class Settings(BaseSettings):
     model_attempts_max: int = Field(default=4, ge=1)
     model_retry_s: float = Field(default=0.5, ge=0)
     """The first pause before a failed model call is tried again; each later one is longer."""
-
-    allow_private_addresses: bool = False
-    """Whether workflows may call addresses that callers named and that are not the open internet's."""
 
     @property
     def database_path(self) -> Path:

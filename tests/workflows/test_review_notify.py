@@ -5,7 +5,7 @@ from typing import Any
 
 import licence_texts as texts
 import pytest
-from jobdeck_backend.errors import NotAllowed
+from jobdeck_backend.errors import AddressRefused
 from jobdeck_backend.jobs.records import EffectState, Policy
 from jobdeck_backend.workflows.registry import find
 from jobdeck_backend.workflows.webhook import NotAnswered, NotDelivered
@@ -81,7 +81,7 @@ def test_what_cannot_be_reached_certainly_did_not_happen(tmp_path, url):
 def test_a_private_address_is_not_called_unless_allowed(tmp_path):
     with listening(200) as listener:
         execution = review(tmp_path, listener.url, allow_private_addresses=False)
-        with pytest.raises(NotAllowed, match="JOBDECK_ALLOW_PRIVATE_ADDRESSES"):
+        with pytest.raises(AddressRefused, match="JOBDECK_ALLOW_PRIVATE_ADDRESSES"):
             execution.run()
     assert listener.received == []
     assert execution.ledger.effects[KEY].state is EffectState.FAILED

@@ -1,26 +1,25 @@
 """The operations API's recovery: the plan to read, the plan to apply, and the check of all records."""
 
+import asyncio
 import time
 from collections import Counter
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Response
-from sqlalchemy import Connection
+from fastapi import APIRouter, Response
 
 from jobdeck_backend.api import recovery_schemas as schemas
 from jobdeck_backend.api import shapes
 from jobdeck_backend.api.operations_acts import OPERATOR
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.clock import now
+from jobdeck_backend.commands import operators
 from jobdeck_backend.errors import Refused
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.recovery.plan import Action
 from jobdeck_backend.recovery.reaper import Applied
-from jobdeck_backend.store import audit
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: recovery"])
-Serving = Annotated[Services, Depends(services)]
 
 EVERYTHING = schemas.Apply()
 APPLY: dict[int | str, dict[str, Any]] = {
@@ -60,7 +59,7 @@ async def apply_plan(serving: Serving, request: schemas.Apply = EVERYTHING) -> R
     try:
         applied = await serving.reaper.apply(wanted)
     except Refused as refusal:
-        _audit(serving, request.reason, f"refused: {refusal.code}")
+        await _note(serving, request.reason, f"refused: {refusal.code}")
         raise
     results = [_result(one) for one in applied]
     known = {one["job_id"] for one in results}
@@ -69,7 +68,7 @@ async def apply_plan(serving: Serving, request: schemas.Apply = EVERYTHING) -> R
         for job_id in sorted((wanted or frozenset()) - known)
     ]
     counts = Counter(one["result"] for one in results)
-    _audit(serving, request.reason, f"{counts['done']} done, {counts['skipped']} skipped")
+    await _note(serving, request.reason, f"{counts['done']} done, {counts['skipped']} skipped")
     serving.dispatcher.wake()
     return shapes.answer({"results": results, "done": counts["done"], "skipped": counts["skipped"]})
 
@@ -83,20 +82,9 @@ def _result(one: Applied) -> dict[str, Any]:
     }
 
 
-def _audit(serving: Services, reason: str | None, result: str) -> None:
-    def append(tx: Connection) -> None:
-        audit.append(
-            tx,
-            at=now(),
-            actor=OPERATOR,
-            act="recovery apply",
-            job_id=None,
-            version=None,
-            reason=reason,
-            result=result,
-        )
-
-    serving.writer.submit(append)
+async def _note(serving: Services, reason: str | None, result: str) -> None:
+    by = operators.By(OPERATOR, now(), reason)
+    await asyncio.wrap_future(serving.writer.submit(operators.note, "recovery apply", result, by))
     serving.feed.wake()
 
 

@@ -27,6 +27,9 @@ class Status(StrEnum):
         return self in {Status.SUCCESS, Status.FAILURE, Status.INTERRUPTED}
 
 
+UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
+
+
 class Outcome(StrEnum):
     """How an admission ended."""
 
@@ -57,6 +60,10 @@ class Admission:
     outcome: str | None = None
     outcome_reason: str | None = None
     finished_at: float | None = None
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether its deadline is reached (R8)."""
+        return self.deadline is not None and now >= self.deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class Action:
     attempt_end: str | None = None
     """Why the attempt named ended, where the action ends it."""
     heartbeat_at: float | None = None
-    """The attempt's last heartbeat as the plan saw it: a worker that renewed it meanwhile lives (R24)."""
+    """The attempt's last heartbeat, where its age is all that speaks against it (R24)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +188,14 @@ def _action(
     one: Situation, act: Act, reason: str, evidence: dict[str, Any], attempt_end: str | None = None
 ) -> Action:
     job, attempt = one.job, one.attempt
-    number, heartbeat_at = (attempt.attempt, attempt.heartbeat_at) if attempt else (None, None)
-    return Action(act, job.job_id, job.status, job.fence, reason, evidence, number, attempt_end, heartbeat_at)
+    return Action(
+        act,
+        job.job_id,
+        job.status,
+        job.fence,
+        reason,
+        evidence,
+        attempt=attempt.attempt if attempt else None,
+        attempt_end=attempt_end,
+        heartbeat_at=attempt.heartbeat_at if attempt and not one.worker_gone else None,
+    )

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible
+from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.recovery import situations
@@ -30,6 +31,8 @@ INTERVAL_S = 0.5
 # Actions in flight at once: they share the writer's transactions, others' commands get their turn between.
 GROUP_MAX = 128
 ROLE = "recovery"
+# How each way to take a job from a lost execution is put on record.
+RECLAIMS = {**dict.fromkeys(REQUEUES, Verb.RECOVER), Act.HOLD: Verb.HOLD, Act.FAIL: Verb.TIME_OUT}
 HOST = socket.gethostname()
 OWNER = f"{HOST}:{os.getpid()}"
 
@@ -183,18 +186,28 @@ class Reaper(Loop):
 
     def _submit(self, lease: Lease, action: Action) -> "Future[bool]":
         seen = (lease, action.job_id, action.status, action.fence)
-        lost = recovery.Lost(action.attempt, action.heartbeat_at, action.attempt_end or action.reason)
         match action.act:
             case Act.EXPIRE:
                 return self._writer.submit(recovery.expire, *seen, reason=action.reason, now=now())
-            case Act.HOLD:
-                return self._writer.submit(recovery.hold, *seen, lost, action.reason, now())
-            case Act.FAIL:
-                return self._writer.submit(recovery.time_out, *seen, lost, action.reason, now())
             case Act.REVOKE:
                 return self._writer.submit(recovery.revoke, *seen, now())
             case Act.END_ATTEMPT:
-                return self._writer.submit(recovery.end_attempt, lease, action.job_id, lost, now())
+                return self._writer.submit(
+                    recovery.end_attempt,
+                    lease,
+                    action.job_id,
+                    action.attempt,
+                    reason=action.reason,
+                    now=now(),
+                )
             case _:
-                assert action.act in REQUEUES
-                return self._writer.submit(recovery.requeue, *seen, lost, action.reason, now())
+                return self._writer.submit(
+                    recovery.reclaim,
+                    *seen,
+                    RECLAIMS[action.act],
+                    attempt=action.attempt,
+                    attempt_end=action.attempt_end or action.reason,
+                    heartbeat_at=action.heartbeat_at,
+                    reason=action.reason,
+                    now=now(),
+                )

@@ -8,7 +8,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.jobs.records import Attempt, Status
 from jobdeck_backend.recovery.plan import Bounds, Situation
 from jobdeck_backend.store import progress, recovery
-from jobdeck_backend.store.recovery import Candidate, History
+from jobdeck_backend.store.recovery import Candidate
 
 WorkerGone = Callable[[Attempt], str | None]
 """What took an attempt's worker, or None while it may live."""
@@ -24,12 +24,11 @@ def look(
     found = recovery.candidates(tx, now(), with_held=with_held)
     gone = {one.job.job_id: worker_gone(one.attempt) for one in found if one.attempt}
     lost = [one for one in found if _may_be_lost(one, gone, bounds)]
-    histories = recovery.histories(tx, [one.job.job_id for one in lost])
     checkpoints = {one.job.job_id: progress.newest(tx, one.thread_id, one.job.job_id) for one in lost}
     situations = []
     for one in found:
         job_id = one.job.job_id
-        history, checkpoint = histories.get(job_id, History()), checkpoints.get(job_id)
+        checkpoint = checkpoints.get(job_id)
         situations.append(
             Situation(
                 one.job,
@@ -37,11 +36,11 @@ def look(
                 one.attempt,
                 worker_gone=gone.get(job_id) is not None,
                 loss=gone.get(job_id) or "",
-                lost_attempts=history.lost_attempts,
-                last_stage=history.last_stage,
-                checkpoint_id=checkpoint.checkpoint_id if checkpoint else None,
+                lost_attempts=one.lost_attempts,
+                last_stage=one.last_stage,
+                checkpoint_id=checkpoint.checkpoint_id if checkpoint else one.checkpoint_id,
                 graph_finished=checkpoint is not None and checkpoint.finished,
-                unknown_effect=history.unknown_effect,
+                unknown_effect=one.unknown_effect,
                 planned_since=planned.get((job_id, one.job.fence)),
             )
         )
@@ -49,7 +48,7 @@ def look(
 
 
 def _may_be_lost(one: Candidate, gone: Mapping[str, str | None], bounds: Bounds) -> bool:
-    """Whether more is read of it: that costs a few statements, and most jobs simply run."""
+    """Whether its checkpoint is read: it may be large, and most jobs simply run."""
     if one.job.status is not Status.RUNNING:
         return False
     if one.attempt is None or gone[one.job.job_id] is not None:

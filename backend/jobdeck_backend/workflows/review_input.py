@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobdeck_backend.addresses import check_url
+from jobdeck_backend.errors import InvalidInput
 from jobdeck_backend.workflows.plain import plain
 
 TITLE_CHARACTERS_MAX = 120
@@ -56,9 +57,10 @@ def _notify_url(url: Any) -> str | None:
     if not isinstance(url, str):
         raise ValueError('"notify_url" must be text')
     try:
-        check_url(url)
-    except ValueError as error:
-        raise ValueError(f'"notify_url": {error}') from None
+        # Where it leads is looked at when it is called.
+        check_url(url, allow_private=True)
+    except InvalidInput as error:
+        raise ValueError(f'"notify_url": {error.message}') from None
     return url
 
 

@@ -65,8 +65,10 @@ class Job:
 
     @property
     def cancelling(self) -> bool:
-        """Whether a cancel was asked for that no worker has acknowledged yet."""
-        return self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+        """Whether a cancel waits for a thread that goes on; one that ended without a word has nothing to say any
+        more."""
+        unanswered = self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+        return unanswered and self.slot_taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,26 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """An action on the outside world; ``request`` and ``outcome`` are JSON, or its beginning, as one line."""
+
+    key: str
+    name: str
+    node: str
+    step: int
+    policy: str
+    state: str
+    request: str
+    attempt: int
+    intents: int
+    intent_at: float
+    settled_at: float | None
+    settled_by: str | None
+    outcome: str | None
+    proof: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobDetail:
     """Everything known about one job."""
 
@@ -162,6 +184,7 @@ class JobDetail:
     transitions: tuple[Transition, ...]
     attempts: tuple[Attempt, ...]
     stages: tuple[Stage, ...]
+    effects: tuple[Effect, ...]
     why_code: str
     why_text: str
 

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 
-from jobdeck_backend.errors import NotAllowed
+from jobdeck_backend.errors import AddressRefused
 from jobdeck_backend.jobs.records import Policy
 from jobdeck_backend.workflows.agent import converse
 from jobdeck_backend.workflows.announce import tell_citation, tell_output
@@ -40,6 +40,8 @@ _RULES = (
     "You word the findings of a licence review for people who must act on them. Use only the facts in the JSON you"
     " are given; name no licence, clause or obligation that is not in it. Plain prose, no headings, no lists."
 )
+
+_TOLD_ON = ("licence", "confidence", "modified", "category", "mentions", "deviations", "obligations")
 
 
 class ReviewState(TypedDict, total=False):
@@ -124,7 +126,7 @@ async def notify(state: ReviewState) -> ReviewState:
             if told.call:
                 try:
                     status = await post(url, body, key=told.key, settings=context.settings)
-                except (NotAllowed, NotDelivered) as error:
+                except (AddressRefused, NotDelivered) as error:
                     told.failed(error.message)
                     raise
                 told.confirm({"status": status})
@@ -151,9 +153,7 @@ def result(state: Mapping[str, Any]) -> WorkflowResult:
             "sha256": document["sha256"],
             "clauses": len(state["clauses"]),
             "summary": state["summary"],
-            **{key: findings[key] for key in ("licence", "confidence", "modified", "category", "mentions")},
-            "deviations": findings["deviations"],
-            "obligations": findings["obligations"],
+            **{key: findings[key] for key in _TOLD_ON},
         },
     )
 
