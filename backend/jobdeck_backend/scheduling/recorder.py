@@ -41,6 +41,7 @@ class ExecutionRecorder:
         self._stage_starts: dict[tuple[str, int], float] = {}
         self._stage_runs: list[StageRun] = []
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
+        self._when_saved: list[Callable[[], None]] = []
         self._flush_due = False
         self.stopped = False
         """Set by the heart when the job was taken away; the next write says so too."""
@@ -90,6 +91,17 @@ class ExecutionRecorder:
                 output_hash=output_hash,
             )
             self._stage_runs.append(run)
+
+    def when_saved(self, call: Callable[[], None]) -> None:
+        """Call once the next checkpoint, with the output of the stage that ends now, is committed."""
+        with self._slot.lock:
+            self._when_saved.append(call)
+
+    def after_save(self) -> None:
+        """A save is committed: what waited for it may be told."""
+        calls, self._when_saved = self._when_saved, []
+        for call in calls:
+            call()
 
     def before_save(self, tx: Connection, checkpoint_id: str, node: str | None) -> None:
         """Inside the saver's transaction: the fence, what is waiting, and the evidence of ended stages.

@@ -43,11 +43,12 @@ class FencedSaver(SqliteSaver):
         self._connection = connection
         self._connection_lock = lock
         self._before_save: BeforeSave = lambda _tx, _checkpoint_id, _node: None
+        self._after_save: Callable[[], None] = lambda: None
         self._saving: tuple[str, str | None] = ("", None)
 
-    def bind(self, before_save: BeforeSave) -> None:
-        """From now on save for one execution."""
-        self._before_save = before_save
+    def bind(self, before_save: BeforeSave, after_save: Callable[[], None]) -> None:
+        """From now on save for one execution; ``after_save`` is called when a save is committed."""
+        self._before_save, self._after_save = before_save, after_save
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002
@@ -59,6 +60,7 @@ class FencedSaver(SqliteSaver):
             with self._connection.begin():
                 self._before_save(self._connection, *self._saving)
                 yield self.conn.cursor()
+            self._after_save()
 
     def put(
         self,
