@@ -15,6 +15,7 @@ from jobdeck_backend.api import (
     operations_cluster,
     operations_feed,
     operations_jobs,
+    operations_recovery,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -76,6 +77,7 @@ class Backend:
             self.writer,
             self.cluster,
             self.dispatcher,
+            self.reaper,
             self.streaming,
             board,
             self.feed,
@@ -151,6 +153,13 @@ def create_app(backend: Backend) -> FastAPI:
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)
-    for module in (jobs, operations, operations_jobs, operations_acts, operations_cluster, operations_feed):
+    operations_modules = (
+        operations_jobs,
+        operations_acts,
+        operations_cluster,
+        operations_recovery,
+        operations_feed,
+    )
+    for module in (jobs, operations, *operations_modules):
         app.include_router(module.router)
     return app

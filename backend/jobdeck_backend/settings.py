@@ -5,6 +5,7 @@ passing through Dask.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from platformdirs import user_state_path
 from pydantic import Field
@@ -38,6 +39,10 @@ class Settings(BaseSettings):
     """Jobs handed to Dask beyond its slots."""
     lost_attempts_max: int = Field(default=3, ge=1)
     """Attempts a job may lose with their worker before it is held for a person."""
+    recovery: Literal["auto", "manual"] = "auto"
+    """``manual``: after a loss jobs wait for an operator to apply the plan; deadlines still expire them."""
+    ghost_timeout_s: float = Field(default=300.0, gt=0)
+    """How long a lost job may wait for its recovery before it is a failure."""
 
     heartbeat_s: float = 5.0
     heartbeat_stale_s: float = 20.0

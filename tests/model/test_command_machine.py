@@ -315,6 +315,7 @@ class CommandMachine(RuleBasedStateMachine):
     def complete_stage(self, one: Execution):
         """As the saver does it: the evidence, the events and the fence in one transaction (R20)."""
         job = self.jobs[one.job_id]
+        began = min(self.now, one.deadline or self.now)  # a worker begins none past the deadline (R8)
         number = job.stages + 1
         run = StageRun(
             job.job_id,
@@ -322,7 +323,7 @@ class CommandMachine(RuleBasedStateMachine):
             number,
             one.claim.attempt,
             1,
-            self.now,
+            began,
             self.now,
             f"checkpoint-{number}",
             "hash",

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from jobdeck_backend.api.recovery_schemas import Recovery
+
 State = Literal[
     "backlog",
     "waiting",
@@ -184,7 +186,7 @@ class Overview(BaseModel):
     counts: dict[str, int]
     delivered: int = Field(description="jobs the records say Dask holds: waiting, queued or assigned")
     service_times: dict[str, dict[str, float]]
-    recovery: dict[str, Any]
+    recovery: Recovery
     streams: dict[str, Any]
     drain_seconds: float | None
     paused: list[str]

@@ -8,7 +8,7 @@ from fastapi import Response
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.jobs.forecast import ServiceTime
-from jobdeck_backend.jobs.records import Attempt, Effect, StageRun, StoredEvent
+from jobdeck_backend.jobs.records import Attempt, Effect, Lease, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
@@ -162,6 +162,18 @@ def scheduler(cluster: EmbeddedCluster, now: float) -> dict[str, Any]:
         "id": None if snapshot is None else snapshot.scheduler_id,
         "seen_age": None if snapshot is None else _age(snapshot.read_at, now),
         "dashboard_url": cluster.dashboard_url,
+    }
+
+
+def recovery(lease: Lease | None, mode: str, now: float) -> dict[str, Any]:
+    """``Recovery``."""
+    return {
+        "mode": mode,
+        "owner": lease and lease.owner,
+        "epoch": lease and lease.epoch,
+        "expires_in": None if lease is None else round(lease.expires_at - now, 3),
+        "acquired_at": None if lease is None else zulu_iso(lease.acquired_at),
+        "taken_from": lease and lease.taken_from,
     }
 
 

@@ -195,6 +195,8 @@ class Lease:
     epoch: int
     acquired_at: float
     expires_at: float
+    taken_from: str | None = None
+    """The owner before, None for the first one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,32 @@ def transition_steps(tx: Connection) -> list[tuple[str, str | None, str | None, 
     return [(row[0], row[1], row[2], row[3], row[4]) for row in tx.execute(statement)]
 
 
+def last_words(tx: Connection) -> list[tuple[str, str, str | None, str, str, str | None]]:
+    """``(job_id, status, outcome, last transition's name, its status, last status in the log)`` of each job."""
+    newest = select(func.max(transitions.c.id)).group_by(transitions.c.job_id)
+    told = (
+        select(events.c.job_id, func.max(events.c.seq).label("seq"))
+        .where(events.c.status.is_not(None))
+        .group_by(events.c.job_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            jobs.c.job_id,
+            jobs.c.status,
+            admissions.c.outcome,
+            transitions.c.name,
+            transitions.c.to_status,
+            events.c.status,
+        )
+        .join(admissions, admissions.c.job_id == jobs.c.job_id)
+        .join(transitions, and_(transitions.c.job_id == jobs.c.job_id, transitions.c.id.in_(newest)))
+        .outerjoin(told, told.c.job_id == jobs.c.job_id)
+        .outerjoin(events, and_(events.c.job_id == told.c.job_id, events.c.seq == told.c.seq))
+    )
+    return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in tx.execute(statement)]
+
+
 def disagreeing_outcomes(tx: Connection) -> list[tuple[str, str]]:
     """Jobs whose admission and job record tell different ends."""
     agreeing = or_(

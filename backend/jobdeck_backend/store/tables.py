@@ -194,6 +194,7 @@ leases = Table(
     Column("epoch", Integer, nullable=False),
     Column("acquired_at", Float, nullable=False),
     Column("expires_at", Float, nullable=False),
+    Column("taken_from", String(128)),
 )
 
 queues = Table(

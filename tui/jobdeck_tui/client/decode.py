@@ -8,6 +8,7 @@ from jobdeck_tui.text.sanitise import one_line
 
 from . import models
 from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
+from .recovery import recovery
 
 REPORT_LIMIT = 2_000_000
 KEY_LIMIT = 1_000
@@ -96,6 +97,7 @@ def overview(data: object) -> models.Overview:
         paused=row.texts("paused"),
         drills_allowed=row.flag("drills_allowed"),
         read_only=row.flag("read_only"),
+        recovery=None if row.raw("recovery") is None else recovery(row.raw("recovery")),
     )
 
 

@@ -7,6 +7,8 @@ needs to distrust it. Times are Unix seconds (UTC) unless a name says otherwise;
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .recovery import Recovery
+
 STATES = (
     "backlog",
     "waiting",
@@ -96,6 +98,7 @@ class Overview:
     paused: tuple[str, ...]
     drills_allowed: bool
     read_only: bool
+    recovery: Recovery | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ def upgrade() -> None:
         sa.Column("epoch", sa.Integer(), nullable=False),
         sa.Column("acquired_at", sa.Float(), nullable=False),
         sa.Column("expires_at", sa.Float(), nullable=False),
+        sa.Column("taken_from", sa.String(length=128), nullable=True),
         sa.PrimaryKeyConstraint("role"),
     )
     op.create_table(
