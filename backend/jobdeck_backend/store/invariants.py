@@ -90,6 +90,19 @@ def disagreeing_outcomes(tx: Connection) -> list[tuple[str, str]]:
     ]
 
 
+def untold_callers(tx: Connection) -> list[tuple[str, str]]:
+    """Jobs that ended and whose caller, who gave a URL, is owed nothing for it (R8)."""
+    told = exists().where(
+        notifications.c.job_id == admissions.c.job_id, notifications.c.created_at >= admissions.c.finished_at
+    )
+    statement = select(admissions.c.job_id, admissions.c.outcome).where(
+        admissions.c.outcome.is_not(None), admissions.c.callback_url.is_not(None), ~told
+    )
+    return [
+        (row.job_id, f"the job {row.outcome}, its caller is not told") for row in tx.execute(statement)
+    ]
+
+
 def repeated_stages(tx: Connection) -> list[tuple[str, str]]:
     """Stages on record that an attempt cannot have completed, or that completed twice (I6)."""
     twice = (

@@ -151,6 +151,19 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Notification:
+    """The newest thing the job's caller was to be told; ``target`` is the receiver's origin."""
+
+    event: str
+    target: str
+    state: str
+    attempts: int
+    next_at: float | None
+    last_error: str | None
+    delivered_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobDetail:
     """Everything known about one job."""
 
@@ -159,6 +172,7 @@ class JobDetail:
     transitions: tuple[Transition, ...]
     attempts: tuple[Attempt, ...]
     stages: tuple[Stage, ...]
+    notification: Notification | None
     why_code: str
     why_text: str
 
