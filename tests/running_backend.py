@@ -243,7 +243,7 @@ class RunningBackend:
     def violations(self) -> list[fsck.Violation]:
         """The invariants that the records break."""
         with self.database.read() as tx:
-            return fsck.check(tx)
+            return fsck.check(tx, self.state_dir / "probe-journal.jsonl")
 
     # Its processes.
 

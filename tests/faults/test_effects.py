@@ -1,11 +1,13 @@
 """A worker dies between an effect's call and its outcome, or is stopped there (R25)."""
 
+import json
 import os
 import signal
 from typing import Any
 
 import pytest
 from running_backend import RunningBackend, wait_until
+from webhook_listener import listening
 
 
 def pay(**effect: Any) -> dict[str, Any]:
@@ -202,3 +204,20 @@ def test_a_verdict_that_cannot_be_is_refused_with_the_reason(backend: RunningBac
 
 def audit(backend: RunningBackend) -> list[dict[str, Any]]:
     return list(backend.http.get("/v1/ops/audit", params={"limit": 1000}).json()["acts"])
+
+
+def test_r25_a_webhook_whose_answer_was_lost_is_told_again_under_the_same_key(start_backend) -> None:
+    backend = start_backend(JOBDECK_ALLOW_PRIVATE_ADDRESSES="true", JOBDECK_OFFLINE_TOKENS_PER_SECOND="5000")
+    backend.wait_for_dask()
+    with listening(None, 200) as listener:
+        document = {"text": "Permission is hereby granted to use this software.", "notify_url": listener.url}
+        job_id = backend.submit_text(json.dumps(document), agent_type="contract_review")
+        key = listener.arrivals.get(timeout=20)
+        os.kill(backend.attempts(job_id)[0].pid, signal.SIGKILL)
+        assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    assert [told["key"] for told in listener.received] == [key, key]
+    (effect,) = backend.effects(job_id)
+    assert (effect["state"], effect["policy"], effect["intents"]) == ("confirmed", "idempotent", 2)
+    assert effect["outcome"] == {"status": 200}
+    stages = [line["stage"] for line in backend.journal(job_id, "contract_review")]
+    assert stages.count("report") == 2, "started and completed once: only the notification was begun again"

@@ -81,6 +81,20 @@ def test_r19_the_third_lost_worker_holds_the_job_a_lost_scheduler_never() -> Non
     assert one(replace(LOST, lost_attempts=9, loss="scheduler lost")).act is Act.REQUEUE
 
 
+def test_r19_r25_a_lost_call_that_only_a_person_can_judge_holds_the_job() -> None:
+    for loss in ("worker lost", "scheduler lost"):
+        situation = replace(LOST, loss=loss, unknown_effect="one/pay/1/charge/0", checkpoint_id="c1")
+        action = one(situation)
+        assert (action.act, action.attempt_end) == (Act.HOLD, loss)
+        assert action.reason == f"{loss}; nobody knows whether effect one/pay/1/charge/0 happened"
+        assert action.evidence["effect"] == "one/pay/1/charge/0"
+
+
+def test_r19_r25_an_open_effect_keeps_no_overdue_job_from_expiring_and_harms_no_live_one() -> None:
+    assert one(replace(HEALTHY, unknown_effect="k")) is None
+    assert one(replace(LOST, unknown_effect="k", deadline=NOW - 2.0)).act is Act.EXPIRE
+
+
 def test_r19_past_its_deadline_a_running_job_is_expired_after_its_workers_grace() -> None:
     assert one(replace(HEALTHY, deadline=NOW - 1.9)) is None
     for situation in (HEALTHY, replace(LOST, lost_attempts=5)):
@@ -134,6 +148,7 @@ def situations() -> st.SearchStrategy[Situation]:
         lost_attempts=st.integers(0, 5),
         last_stage=st.one_of(st.none(), st.just("extract")),
         checkpoint_id=st.one_of(st.none(), st.just("c1")),
+        unknown_effect=st.one_of(st.none(), st.just("one/pay/1/charge/0")),
     )
 
 
@@ -170,3 +185,12 @@ def test_r19_no_running_job_is_left_without_a_worker(situation: Situation) -> No
     gone = situation.attempt is None or situation.worker_gone
     if situation.job.status is Status.RUNNING and gone:
         assert one(situation) is not None
+
+
+@given(situations())
+def test_r25_nothing_goes_back_to_the_queue_over_a_call_that_only_a_person_can_judge(
+    situation: Situation,
+) -> None:
+    action = one(situation)
+    if action is not None and situation.unknown_effect is not None:
+        assert action.act is not Act.REQUEUE

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection
 
@@ -49,7 +50,7 @@ class ExecutionLedger:
             call = calls[name]
             calls[name] += 1
         wanted = Effect(
-            key=f"{self._claim.job_id}/{node}/{step}/{name}/{call}",
+            key=f"{self._claim.job_id}/{quote(node, safe='')}/{step}/{name}/{call}",
             job_id=self._claim.job_id,
             name=name,
             node=node,

@@ -12,22 +12,21 @@ or an exception nobody knows whether it happened, and the policy decides what co
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import quote
 
 from langgraph.config import get_config
 
 from jobdeck_backend.errors import EffectUncertain
 from jobdeck_backend.jobs.records import Effect, EffectState, Policy
 from jobdeck_backend.workflows.context import JobContext, job_context
+from jobdeck_backend.workflows.place import place
 
 Probe = Callable[[str], bool | None]
 """Asks the provider by key: True it happened, False it did not, None it cannot tell."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_TASK_ID_SHOWN = 8
 
 
 class EffectHandle:
@@ -73,8 +72,10 @@ def effect(
     if (probe is None) == (policy is Policy.PROBE):
         raise ValueError("a probe goes with Policy.PROBE, and only with it")
     context = job_context()
-    node, step = place(get_config().get("metadata", {}))
-    known = context.ledger.intend(name, node, step, policy, request)
+    here = place(get_config().get("metadata"))
+    if here is None:
+        raise ValueError("an effect belongs to a graph node, and this code runs in none")
+    known = context.ledger.intend(name, *here, policy, request)
     if known.state is EffectState.UNCERTAIN:
         assert probe is not None, "the ledger answers an uncertain effect only to who can ask"
         known = _ask(context, known, probe)
@@ -86,18 +87,3 @@ def _ask(context: JobContext, known: Effect, probe: Probe) -> Effect:
     if happened is None:
         raise EffectUncertain(f"the provider cannot tell whether effect {known.name} happened", key=known.key)
     return context.ledger.answer(known, happened=happened)
-
-
-def place(metadata: Mapping[str, Any]) -> tuple[str, int]:
-    """Where in the graph this is, the same in every attempt: ``(node, step)``, the node fit for a key.
-
-    LangGraph gives a subgraph steps of its own, and a ``Send`` several runs to one node: the id of the task
-    around and the number of the run keep those apart.
-    """
-    node = quote(str(metadata["langgraph_node"]), safe="")
-    around = str(metadata.get("langgraph_checkpoint_ns", "")).split("|")[:-1]
-    path: Sequence[Any] = metadata.get("langgraph_path") or ()
-    if len(path) > 1 and isinstance(path[1], int):
-        node = f"{node}.{path[1]}"
-    inside = [part.rpartition(":")[2][:_TASK_ID_SHOWN] for part in around]
-    return ".".join([*inside, node]), int(metadata["langgraph_step"])
