@@ -36,6 +36,7 @@ def check(connection: Connection, journal: Path | None = None) -> list[Violation
         ("I8 one live attempt", invariants.unexplained_attempts(connection)),
         ("I11 an effect is called as often as intended", _unintended(connection, called)),
         ("I11 the ledger tells what is known", invariants.untrue_effects(connection)),
+        ("R8 the caller is told", invariants.untold_callers(connection)),
         ("I12 outcome and status agree", invariants.disagreeing_outcomes(connection)),
     )
     return [Violation(name, job_id, text) for name, found in checks for job_id, text in found]
