@@ -184,7 +184,7 @@ def notification(data: object) -> models.Notification | None:
         state=row.text("state"),
         attempts=row.integer("attempts"),
         next_at=row.maybe_time("next_at"),
-        last_error=row.maybe_text("last_error"),
+        last_error=row.maybe_text("last_error", NOTE_LIMIT),
         delivered_at=row.maybe_time("delivered_at"),
     )
 
