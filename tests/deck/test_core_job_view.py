@@ -8,7 +8,7 @@ from .rows import NOW, job
 
 
 def detail(notification: Notification | None) -> JobDetail:
-    return JobDetail(job(state="expired"), {}, (), (), (), notification, "finished", "It expired.")
+    return JobDetail(job(state="expired"), {}, (), (), (), (), notification, "finished", "It expired.")
 
 
 def told(**changes) -> Notification:

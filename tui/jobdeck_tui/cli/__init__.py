@@ -23,6 +23,7 @@ COMMANDS = {
     "expire": "acts",
     "resume": "acts",
     "grant": "acts",
+    "verdict": "verdict",
 }
 
 

@@ -79,6 +79,12 @@ class Api:
             decode.job, await self.http.post(*act_call(act, job_id, version, reason, extend_seconds))
         )
 
+    async def judge(
+        self, job_id: str, key: str, verdict: str, *, proof: str | None = None, reason: str | None = None
+    ) -> models.Effect:
+        """Say whether an uncertain effect happened (with its proof), did not, or is to be tried again."""
+        return _read(decode.effect, await self.http.post(*verdict_call(job_id, key, verdict, proof, reason)))
+
     async def cluster(self) -> models.Cluster:
         """Read the backend's own view of the cluster."""
         return _read(decode.cluster, await self.http.get(f"{OPS}/cluster"))
@@ -132,6 +138,15 @@ def act_call(
     """Give path and body of an act."""
     fields = {"version": version, "reason": reason, "extend_seconds": extend_seconds}
     return f"{job_path(job_id)}/{act}", {name: value for name, value in fields.items() if value is not None}
+
+
+def verdict_call(
+    job_id: str, key: str, verdict: str, proof: str | None, reason: str | None
+) -> tuple[str, dict[str, object]]:
+    """Give path and body of a verdict; an effect's key has slashes."""
+    fields = {"verdict": verdict, "proof": proof, "reason": reason}
+    path = f"{job_path(job_id)}/effects/{quote(key)}"
+    return path, {name: value for name, value in fields.items() if value is not None}
 
 
 def _read(read: Callable[[object], Answer], data: object) -> Answer:

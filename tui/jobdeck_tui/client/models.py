@@ -164,6 +164,26 @@ class Notification:
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """An action on the outside world; ``request`` and ``outcome`` are JSON, or its beginning, as one line."""
+
+    key: str
+    name: str
+    node: str
+    step: int
+    policy: str
+    state: str
+    request: str
+    attempt: int
+    intents: int
+    intent_at: float
+    settled_at: float | None
+    settled_by: str | None
+    outcome: str | None
+    proof: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobDetail:
     """Everything known about one job."""
 
@@ -172,6 +192,7 @@ class JobDetail:
     transitions: tuple[Transition, ...]
     attempts: tuple[Attempt, ...]
     stages: tuple[Stage, ...]
+    effects: tuple[Effect, ...]
     notification: Notification | None
     why_code: str
     why_text: str
