@@ -1,5 +1,10 @@
 """``python -m jobdeck_backend``: one backend on one state directory, until it is told to stop."""
 
+import signal
+
+# Before the imports, which take a second: an interrupt meanwhile ends the program without their traceback.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import asyncio
 import gc
 import json
@@ -34,8 +39,11 @@ class Server(uvicorn.Server):
         self._backend = backend
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """SIGINT or SIGTERM: a clean end, so nothing is raised again; the second one does not wait."""
-        self.force_exit = self.should_exit
+        """SIGINT or SIGTERM: a clean end, so nothing is raised again; the second one does not wait for it."""
+        if self.should_exit:
+            # As good as SIGKILL, which the records outlive and the cluster does not.
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
         self.end()
 
     def end(self) -> None:
@@ -121,6 +129,9 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     # Read: the workers, where other people's graphs run, need not know it.
     os.environ.pop("JOBDECK_CALLBACK_SECRET", None)
     logs.configure()
+    os.umask(
+        0o077
+    )  # what jobs were given is nobody else's to read, also in a directory that others may enter
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:

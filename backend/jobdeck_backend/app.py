@@ -18,6 +18,7 @@ from jobdeck_backend.api import (
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
+from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.streams import Streaming
@@ -53,7 +54,7 @@ class Backend:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
         self.loop = loop = asyncio.get_running_loop()
         self.tailer = Tailer(self.database)
-        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.poke))
+        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
         self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
@@ -62,8 +63,8 @@ class Backend:
         board = Board(self.database, lambda: self.cluster.snapshot)
         self.feed = Feed(Overview(self.settings, self.database, board, self.cluster, self.tailer))
         self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
-        self.tailer.listen(self.dispatcher.hear)
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
+        self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
         self.tailer.start()
@@ -81,7 +82,6 @@ class Backend:
             self.writer,
             self.cluster,
             self.dispatcher,
-            self.reaper,
             self.streaming,
             board,
             self.feed,
@@ -155,6 +155,7 @@ def create_app(backend: Backend) -> FastAPI:
 
     app = FastAPI(title="jobdeck", lifespan=lifespan)
     failures.install(app, backend.settings)
+    app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)
     for module in (jobs, operations, operations_jobs, operations_acts, operations_cluster, operations_feed):
         app.include_router(module.router)

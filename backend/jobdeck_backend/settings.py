@@ -19,6 +19,8 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8787, ge=0, le=65535)
     """0 takes a free one; the ready line names it."""
+    trusted_hosts: str = "localhost"
+    """Host names, with commas between them: other names of this server, and hosts whose web pages may use it."""
     state_dir: Path = Field(default_factory=lambda: user_state_path("jobdeck"))
     """Database, journals, logs and lock of one instance."""
 

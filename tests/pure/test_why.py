@@ -64,7 +64,7 @@ def test_a_running_job_is_told_with_its_worker_and_heartbeat() -> None:
 
 
 def test_r16_a_cancel_that_is_not_acknowledged_is_told_with_how_long_and_that_its_slot_is_taken() -> None:
-    reason = why(view(outcome="cancelled", cancel_requested_at=NOW - 7), attempt=ATTEMPT)
+    reason = why(view(outcome="cancelled", cancel_requested_at=NOW - 7, heartbeat_at=NOW), attempt=ATTEMPT)
     assert reason.code == "cancelling"
     assert "7 s ago" in reason.text
     assert "its slot is still taken" in reason.text

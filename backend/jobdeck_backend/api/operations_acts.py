@@ -1,12 +1,12 @@
 """The operations API's acts on one job: cancel, expire, resume, grant, and a verdict on an effect."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import parse
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import effects, operators
@@ -15,7 +15,6 @@ from jobdeck_backend.jobs.records import EffectState
 from jobdeck_backend.store import effects as ledger
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: acts"])
-Serving = Annotated[Services, Depends(services)]
 
 OPERATOR = "operator"
 UNSAID = schemas.Act()

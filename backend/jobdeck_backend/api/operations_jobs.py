@@ -4,12 +4,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
 
 from jobdeck_backend.addresses import origin
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, JobNotFound
 from jobdeck_backend.jobs import orders
@@ -18,14 +18,12 @@ from jobdeck_backend.jobs.orders import Order, Place
 from jobdeck_backend.jobs.records import Admission, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
+from jobdeck_backend.scheduling.views import dask_state
 from jobdeck_backend.store import effects, jobs, notifications, rows
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
-Serving = Annotated[Services, Depends(services)]
 
 INPUT_SHOWN_CHARS = 20_000
-
-NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
 
 
 # The list.
@@ -161,7 +159,7 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
         cluster_state=serving.cluster.state,
         slots_total=picture.slots_total,
         slots_taken=picture.slots_taken,
-        dask_state=snapshot.jobs.get(job_id) if snapshot else None,
+        dask_state=dask_state(snapshot, job_id),
         paused_by=picture.paused.get(view.source.queue),
         ahead=unstarted.index(job_id) if job_id in unstarted else None,
         running=[row.job_id for row in picture.line if row.status == Status.RUNNING],

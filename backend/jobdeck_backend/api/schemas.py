@@ -22,6 +22,8 @@ State = Literal[
 ]
 Status = Literal["submitted", "running", "success", "failure", "interrupted"]
 Outcome = Literal["succeeded", "failed", "cancelled", "expired"]
+Number = Annotated[int, Field(ge=0, le=10**18)]
+"""A version, an id or a place in the log: no larger than a database holds."""
 
 
 class JobRow(BaseModel):
@@ -280,7 +282,7 @@ class Act(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     reason: str | None = Field(default=None, max_length=1000)
-    version: int | None = None
+    version: Number | None = None
 
 
 class Verdict(Act):

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection
 
-from jobdeck_backend.commands.notices import iso
+from jobdeck_backend.clock import iso
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb
 from jobdeck_backend.jobs.records import Job, Notification, NotificationState
 from jobdeck_backend.store import events, notifications

@@ -15,6 +15,9 @@ from jobdeck_backend.jobs.lifecycle import OUTCOMES, RAISES_FENCE, Verb, advance
 from jobdeck_backend.jobs.records import Admission, Job, NewEvent, Status
 from jobdeck_backend.store import effects, events, jobs
 
+UNSTARTED = {"worker": None, "stage": None, "delivered_epoch": None, "delivered_at": None}
+"""The columns of a job that nobody executes and Dask does not hold."""
+
 
 def load(tx: Connection, job_id: str) -> tuple[Admission, Job]:
     """Both records of a job. Raises ``JobNotFound``."""

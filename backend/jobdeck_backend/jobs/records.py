@@ -27,6 +27,9 @@ class Status(StrEnum):
         return self in {Status.SUCCESS, Status.FAILURE, Status.INTERRUPTED}
 
 
+UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
+
+
 class Outcome(StrEnum):
     """How an admission ended."""
 
@@ -58,6 +61,10 @@ class Admission:
     outcome_reason: str | None = None
     finished_at: float | None = None
     callback_url: str | None = None
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether its deadline is reached (R8)."""
+        return self.deadline is not None and now >= self.deadline
 
 
 @dataclass(frozen=True, slots=True)

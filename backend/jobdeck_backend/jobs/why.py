@@ -42,10 +42,7 @@ class Surroundings:
 
 def explain(view: JobView, around: Surroundings, now: float) -> Why:
     """The reason. ``now`` in Unix seconds."""
-    cancel_pending = (
-        view.source.cancel_requested_at is not None and view.source.cancel_acknowledged_at is None
-    )
-    if cancel_pending and around.attempt is not None:
+    if view.source.cancelling and around.attempt is not None:
         return _cancelling(view, around.attempt, now)
     if view.finished:
         return _finished(view, around)

@@ -9,9 +9,10 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.jobs.records import Attempt, Status
-from jobdeck_backend.jobs.view import JobView, view_of
+from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.recovery.drill_record import Drill, Evidence, Step
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.views import views
 from jobdeck_backend.store import drills, events, figures, jobs, rows
 from jobdeck_backend.store.engine import Database
 
@@ -250,15 +251,7 @@ class _StageStart:
 
 
 def _views(tx: Connection, cluster: EmbeddedCluster, ids: Sequence[str]) -> dict[str, JobView]:
-    snapshot, predecessors = cluster.snapshot, rows.predecessors(tx, ids)
-    return {
-        source.job_id: view_of(
-            source,
-            predecessors.get(source.job_id, ()),
-            dask_state=snapshot.jobs.get(source.job_id) if snapshot else None,
-        )
-        for source in rows.load(tx, ids)
-    }
+    return {view.source.job_id: view for view in views(tx, rows.load(tx, ids), cluster.snapshot)}
 
 
 def _is_settled(view: JobView) -> bool:

@@ -53,6 +53,8 @@ class Action:
     attempt: int | None = None
     attempt_end: str | None = None
     """Why the attempt named ended, where the action ends it."""
+    heartbeat_at: float | None = None
+    """The attempt's last heartbeat, where its age is all that speaks against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +149,14 @@ def _decide_finished(one: Situation, bounds: Bounds, now: float) -> Action | Non
 def _action(
     one: Situation, act: Act, reason: str, evidence: dict[str, Any], attempt_end: str | None = None
 ) -> Action:
-    number = one.attempt.attempt if one.attempt else None
-    return Action(act, one.job.job_id, one.job.status, one.job.fence, reason, evidence, number, attempt_end)
+    return Action(
+        act,
+        one.job.job_id,
+        one.job.status,
+        one.job.fence,
+        reason,
+        evidence,
+        attempt=one.attempt.attempt if one.attempt else None,
+        attempt_end=attempt_end,
+        heartbeat_at=one.attempt.heartbeat_at if one.attempt and not one.worker_gone else None,
+    )

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.errors import LeaseLost
+from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Attempt, Lease
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.recovery.plan import Act, Action, Bounds, Situation, plan
@@ -74,8 +75,12 @@ class Reaper(Loop):
         async with self._pass:
             if not await self._hold_lease():
                 return
-            for action in await asyncio.to_thread(self._plan):
-                await self._apply(action)
+            try:
+                for action in await asyncio.to_thread(self._plan):
+                    await self._apply(action)
+            except LeaseLost as lost:
+                log.warning("recovery stops here", reason=lost.message)
+                self.lease = None
 
     async def release(self) -> None:
         """Leave the lease to the next owner."""
@@ -97,38 +102,44 @@ class Reaper(Loop):
 
     def _situations(self, tx: Connection) -> list[Situation]:
         found = []
-        for job, deadline, attempt in situations.candidates(tx, now()):
-            loss = self._worker_gone(attempt) if attempt else None
-            lost = situations.lost_attempts(tx, job.job_id) if loss else 0
-            stage, checkpoint_id = situations.last_stage(tx, job.job_id) if loss else (None, None)
-            unknown = situations.unknown_effect(tx, job.job_id) if loss else None
+        for one in situations.candidates(tx, now()):
+            loss = self._worker_gone(one.attempt) if one.attempt else None
             found.append(
                 Situation(
-                    job, deadline, attempt, loss is not None, loss or "", lost, stage, checkpoint_id, unknown
+                    one.job,
+                    one.deadline,
+                    one.attempt,
+                    worker_gone=loss is not None,
+                    loss=loss or "",
+                    lost_attempts=one.lost_attempts,
+                    last_stage=one.last_stage,
+                    checkpoint_id=one.checkpoint_id,
+                    unknown_effect=one.unknown_effect,
                 )
             )
         return found
 
     async def _apply(self, action: Action) -> None:
-        try:
-            done = await asyncio.wrap_future(self._submit(action))
-        except LeaseLost as lost:
-            log.warning("recovery stops here", reason=lost.message)
-            self.lease = None
-            return
+        done = await asyncio.wrap_future(self._submit(action))
         log.info("recovery", act=action.act, job_id=action.job_id, reason=action.reason, done=done)
 
     def _submit(self, action: Action) -> "Future[bool]":
         assert self.lease is not None
         seen = (self.lease, action.job_id, action.status, action.fence)
-        ended = {"attempt": action.attempt, "attempt_end": action.attempt_end or action.reason}
         match action.act:
             case Act.EXPIRE:
                 return self._writer.submit(recovery.expire, *seen, reason=action.reason, now=now())
-            case Act.REQUEUE:
-                return self._writer.submit(recovery.requeue, *seen, **ended, reason=action.reason, now=now())
-            case Act.HOLD:
-                return self._writer.submit(recovery.hold, *seen, **ended, reason=action.reason, now=now())
+            case Act.REQUEUE | Act.HOLD:
+                return self._writer.submit(
+                    recovery.reclaim,
+                    *seen,
+                    Verb.RECOVER if action.act is Act.REQUEUE else Verb.HOLD,
+                    attempt=action.attempt,
+                    attempt_end=action.attempt_end or action.reason,
+                    heartbeat_at=action.heartbeat_at,
+                    reason=action.reason,
+                    now=now(),
+                )
             case Act.REVOKE:
                 return self._writer.submit(recovery.revoke, *seen, now())
             case Act.END_ATTEMPT:

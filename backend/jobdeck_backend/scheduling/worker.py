@@ -234,4 +234,4 @@ class Execution:
                 case Held(reason):
                     execution.hold(connection, self.claim, reason, told, now())
                 case Stopped():
-                    execution.acknowledge_stop(connection, self.claim, now())
+                    execution.stop(connection, self.claim, now())

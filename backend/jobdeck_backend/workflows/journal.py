@@ -2,11 +2,10 @@
 
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jobdeck_backend.clock import now
+from jobdeck_backend.clock import iso, now
 from jobdeck_backend.workflows.context import JobContext
 
 
@@ -18,7 +17,7 @@ def write_journal(
     ``event`` is ``stage_started``, ``stage_completed``, or ``effect_called`` with the effect's ``key``.
     """
     line = {
-        "at": datetime.fromtimestamp(now(), UTC).isoformat(),
+        "at": iso(now()),
         "job_id": context.job_id,
         "attempt": context.attempt,
         "fence": context.fence,

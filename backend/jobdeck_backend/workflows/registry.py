@@ -65,6 +65,10 @@ class Workflow:
         return self.count_stages(request) if self.count_stages else len(self.stages)
 
 
+_REPORT_WITH_DATA = {
+    "type": "object",
+    "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
+}
 WORKFLOWS: tuple[Workflow, ...] = (
     Workflow(
         name="contract_review",
@@ -77,10 +81,7 @@ WORKFLOWS: tuple[Workflow, ...] = (
         stages=REVIEW_STAGES,
         check_input=check_document,
         count_stages=lambda request: len(review_stages(request)),
-        output_schema={
-            "type": "object",
-            "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
-        },
+        output_schema=_REPORT_WITH_DATA,
     ),
     Workflow(
         name="portfolio",
@@ -90,10 +91,7 @@ WORKFLOWS: tuple[Workflow, ...] = (
         ),
         module="jobdeck_backend.workflows.graphs.portfolio",
         stages=PORTFOLIO_STAGES,
-        output_schema={
-            "type": "object",
-            "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
-        },
+        output_schema=_REPORT_WITH_DATA,
     ),
     Workflow(
         name="probe",

@@ -63,8 +63,10 @@ class Job:
 
     @property
     def cancelling(self) -> bool:
-        """Whether a cancel was asked for that no worker has acknowledged yet."""
-        return self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+        """Whether a cancel waits for a thread that goes on; one that ended without a word has nothing to say any
+        more."""
+        unanswered = self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+        return unanswered and self.slot_taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ _RULES = (
     " are given; name no licence, clause or obligation that is not in it. Plain prose, no headings, no lists."
 )
 
+_TOLD_ON = ("licence", "confidence", "modified", "category", "mentions", "deviations", "obligations")
+
 
 class ReviewState(TypedDict, total=False):
     """Plain JSON all through, since it is checkpointed after each stage."""
@@ -151,9 +153,7 @@ def result(state: Mapping[str, Any]) -> WorkflowResult:
             "sha256": document["sha256"],
             "clauses": len(state["clauses"]),
             "summary": state["summary"],
-            **{key: findings[key] for key in ("licence", "confidence", "modified", "category", "mentions")},
-            "deviations": findings["deviations"],
-            "obligations": findings["obligations"],
+            **{key: findings[key] for key in _TOLD_ON},
         },
     )
 
