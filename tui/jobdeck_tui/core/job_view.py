@@ -165,7 +165,7 @@ def record_rows(detail: JobDetail) -> list[Row]:
         ("reason", job.reason or NONE),
         ("after", ", ".join(job.after) or NONE),
         ("version", str(job.version)),
-        ("callback", _callback(detail.notification)),
+        ("callback", callback_words(detail.notification)),
     )
     rows += [[(f" {name:<14}", "faint"), (value, "")] for name, value in facts_of]
     rows += [[], [(" ATTEMPTS", "strong")], *[_attempt(attempt) for attempt in detail.attempts]]
@@ -185,7 +185,8 @@ def record_rows(detail: JobDetail) -> list[Row]:
     return rows
 
 
-def _callback(told: Notification | None) -> str:
+def callback_words(told: Notification | None) -> str:
+    """What became of telling the job's caller."""
     if told is None:
         return NONE
     words = f"{told.event} to {told.target}: {told.state}"
