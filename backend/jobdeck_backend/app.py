@@ -153,7 +153,8 @@ def create_app(backend: Backend) -> FastAPI:
         yield
         await backend.stop()
 
-    app = FastAPI(title="jobdeck", lifespan=lifespan)
+    # No documentation pages: FastAPI's load scripts from elsewhere, which would run with this origin's rights.
+    app = FastAPI(title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None)
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from job_model import Bounds, Execution, ModelJob
 from jobdeck_backend import clock
 from jobdeck_backend.commands import delivery, execution, notices, operators
 from jobdeck_backend.commands.submission import NewJob, submit
@@ -30,7 +31,6 @@ from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events, leases
 from jobdeck_backend.store.engine import Database, commit_counter
 from jobdeck_backend.store.writer import Writer
-from job_model import Bounds, Execution, ModelJob
 from sqlalchemy import text
 
 STEPS = int(os.environ.get("JOBDECK_MODEL_STEPS", "4000"))

@@ -166,7 +166,7 @@ class Execution:
 
     async def _run_graph(self) -> Mapping[str, Any]:
         admission = self.claim.admission
-        self._slot.saver.bind(self._recorder.before_save)
+        self._slot.saver.bind(self._recorder.before_save, self._recorder.after_save)
         workflow = registry.find(admission.agent_type)
         if workflow is None:
             raise LookupError(f"this worker has no workflow named {admission.agent_type}")

@@ -39,6 +39,9 @@ class Recorder(Protocol):
     def stage_completed(self, node: str, step: int, output_hash: str) -> None:
         """A graph node ended; becomes evidence in the transaction that saves its checkpoint."""
 
+    def when_saved(self, call: Callable[[], None]) -> None:
+        """Call once the output of the stage that ends now is saved: from then on it is never run again."""
+
 
 class Ledger(Protocol):
     """Where an execution's effects are put on record; authors use ``workflows.effects.effect``."""

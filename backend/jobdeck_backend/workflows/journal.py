@@ -36,6 +36,11 @@ def write_journal(
         os.close(descriptor)
 
 
+def journal_completion(context: JobContext, workflow: str, stage: str) -> None:
+    """Append ``stage_completed`` once the stage's output is saved: a kill before that runs the stage again."""
+    context.recorder.when_saved(lambda: write_journal(context, workflow, "stage_completed", stage))
+
+
 def read_journal(context: JobContext, workflow: str) -> list[dict[str, Any]]:
     """The journal's lines so far, of all jobs."""
     path = _path(context, workflow)

@@ -19,7 +19,7 @@ from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.jobs.records import Policy
 from jobdeck_backend.workflows.context import JobContext, job_context
 from jobdeck_backend.workflows.effects import EffectHandle, effect
-from jobdeck_backend.workflows.journal import read_journal, write_journal
+from jobdeck_backend.workflows.journal import journal_completion, read_journal, write_journal
 from jobdeck_backend.workflows.offline import OfflineChatModel
 from jobdeck_backend.workflows.probe_input import ProbeEffect, ProbeStage, parse_probe
 from jobdeck_backend.workflows.registry import WorkflowResult
@@ -126,7 +126,7 @@ def _begin(name: str) -> tuple[JobContext, ProbeStage]:
 def _end(context: JobContext, stage: ProbeStage, state: ProbeState) -> dict[str, Any]:
     if stage.fail:
         raise ProbeFailure(f"stage {stage.name!r} was asked to fail")
-    write_journal(context, WORKFLOW, "stage_completed", stage.name)
+    journal_completion(context, WORKFLOW, stage.name)
     return {_COMPLETED: [*state["probe.completed"], stage.name]}
 
 
