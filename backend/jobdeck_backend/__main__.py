@@ -131,6 +131,8 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     settings = Settings()
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     settings = Settings()
+    # Read: the workers, where other people's graphs run, need not know it.
+    os.environ.pop("JOBDECK_CALLBACK_SECRET", None)
     logs.configure()
     os.umask(
         0o077

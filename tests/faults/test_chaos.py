@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: every job ends, and the records stay whole (I1, I3, I4, I6, I8, I11, I18)."""
+"""A seeded storm of faults over real processes: whatever happens, the rows, the journal and the streams agree."""
 
 import os
 import random

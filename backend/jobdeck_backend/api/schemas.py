@@ -152,6 +152,22 @@ class Effect(BaseModel):
     proof: str | None
 
 
+class Notification(BaseModel):
+    """The newest thing the job's caller was to be told; ``target`` is the receiver without path and query."""
+
+    id: str = Field(description="the X-Jobdeck-Delivery of every attempt")
+    event: Literal["succeeded", "failed", "cancelled", "expired", "held"]
+    target: str
+    state: Literal["pending", "delivered", "failed"]
+    attempts: int
+    created_at: str
+    next_at: str | None = Field(
+        description="the next attempt; of one under way, when it is over at the latest"
+    )
+    last_error: str | None
+    delivered_at: str | None
+
+
 class JobDetail(BaseModel):
     """Everything known about one job."""
 
@@ -162,6 +178,7 @@ class JobDetail(BaseModel):
     stages: list[Stage]
     effects: list[Effect]
     artifacts: list[dict[str, Any]]
+    notification: Notification | None
     why: Why
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import orjson
 from fastapi import Response
 
+from jobdeck_backend.addresses import origin
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.jobs.forecast import ServiceTime
-from jobdeck_backend.jobs.records import Attempt, Effect, Lease, StageRun, StoredEvent
+from jobdeck_backend.jobs.records import Attempt, Effect, Lease, Notification, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
@@ -125,6 +126,23 @@ def effect(one: Effect) -> dict[str, Any]:
         "settled_by": one.settled_by,
         "outcome": _shown(one.outcome),
         "proof": one.proof,
+    }
+
+
+def notification(one: Notification | None) -> dict[str, Any] | None:
+    """``Notification``, without what of its URL may be secret."""
+    if one is None:
+        return None
+    return {
+        "id": one.id,
+        "event": one.name,
+        "target": origin(one.url),
+        "state": one.state,
+        "attempts": one.attempts,
+        "created_at": zulu_iso(one.created_at),
+        "next_at": zulu_iso(one.next_at),
+        "last_error": one.last_error,
+        "delivered_at": zulu_iso(one.delivered_at),
     }
 
 

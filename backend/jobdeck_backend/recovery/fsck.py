@@ -108,6 +108,7 @@ CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
     ("I9 nothing starts past its deadline", execution_invariants.late_starts),
     ("I10 success on time or marked late", execution_invariants.unmarked_lateness),
     ("I11 the ledger tells what is known", invariants.untrue_effects),
+    ("R8 the caller is told", invariants.untold_callers),
     ("I12 outcome and status agree", invariants.disagreeing_outcomes),
     ("I12 the cancel's answer holds", act_invariants.disagreeing_cancels),
     ("I20 one audit row for each act", act_invariants.unrecorded_acts),

@@ -1,10 +1,19 @@
 """What ``fsck`` asks the database: each query answers only rows that should not exist."""
 
-from sqlalchemy import Connection, and_, case, false, func, or_, select
+from sqlalchemy import Connection, and_, case, exists, false, func, or_, select
 
 from jobdeck_backend.jobs.records import EffectState, Outcome, Status
 from jobdeck_backend.store.effects import OPEN
-from jobdeck_backend.store.tables import admissions, attempts, effects, events, jobs, stages, transitions
+from jobdeck_backend.store.tables import (
+    admissions,
+    attempts,
+    effects,
+    events,
+    jobs,
+    notifications,
+    stages,
+    transitions,
+)
 
 # What a status says of the admission's outcome (R13, R10).
 _OUTCOMES: dict[Status, set[Outcome | None]] = {
@@ -115,6 +124,17 @@ def disagreeing_outcomes(tx: Connection) -> list[tuple[str, str]]:
         (row.job_id, f"the job is {row.status or 'missing'}, its outcome {row.outcome or 'open'}")
         for row in tx.execute(statement)
     ]
+
+
+def untold_callers(tx: Connection) -> list[tuple[str, str]]:
+    """Jobs that ended and whose caller, who gave a URL, is owed nothing for it (R8)."""
+    told = exists().where(
+        notifications.c.job_id == admissions.c.job_id, notifications.c.created_at >= admissions.c.finished_at
+    )
+    statement = select(admissions.c.job_id, admissions.c.outcome).where(
+        admissions.c.outcome.is_not(None), admissions.c.callback_url.is_not(None), ~told
+    )
+    return [(row.job_id, f"the job {row.outcome}, its caller is not told") for row in tx.execute(statement)]
 
 
 def repeated_stages(tx: Connection) -> list[tuple[str, str]]:

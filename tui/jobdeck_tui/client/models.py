@@ -156,6 +156,19 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Notification:
+    """The newest thing the job's caller was to be told; ``target`` is the receiver's origin."""
+
+    event: str
+    target: str
+    state: str
+    attempts: int
+    next_at: float | None
+    last_error: str | None
+    delivered_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """An action on the outside world; ``request`` and ``outcome`` are JSON, or its beginning, as one line."""
 
@@ -185,6 +198,7 @@ class JobDetail:
     attempts: tuple[Attempt, ...]
     stages: tuple[Stage, ...]
     effects: tuple[Effect, ...]
+    notification: Notification | None
     why_code: str
     why_text: str
 
