@@ -31,20 +31,21 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def start_backend(tmp_path: Path, empty_database: Path) -> Iterator[StartBackend]:
     """Starts backends: ``start_backend(*arguments, state_dir=…, JOBDECK_…="…")``; each is ended and checked."""
-    yield from _starting(tmp_path, empty_database)
+    yield from starting(tmp_path, empty_database)
 
 
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend]:
     """One backend with two workers, with Dask up, shared by a module's tests."""
-    starting = _starting(tmp_path_factory.mktemp("backend"))
-    running = next(starting)()
+    backends = starting(tmp_path_factory.mktemp("backend"))
+    running = next(backends)()
     running.wait_for_dask()
     yield running
-    next(starting, None)
+    next(backends, None)
 
 
-def _starting(directory: Path, database: Path | None = None) -> Iterator[StartBackend]:
+def starting(directory: Path, database: Path | None = None) -> Iterator[StartBackend]:
+    """What ``start_backend`` gives, in a directory of the caller's; going on ends and checks them all."""
     started: list[RunningBackend] = []
     names = itertools.count(1)
 

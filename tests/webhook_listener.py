@@ -18,6 +18,7 @@ class Listener:
     received: list[dict[str, Any]] = field(default_factory=list)
     arrivals: "queue.Queue[str]" = field(default_factory=queue.Queue)
     url: str = ""
+    port: int = 0
     released: threading.Event = field(default_factory=threading.Event)
 
     def take(self, path: str, headers: Any, body: bytes) -> int | None:
@@ -26,6 +27,8 @@ class Listener:
                 "path": path,
                 "key": headers["Idempotency-Key"],
                 "host": headers["Host"],
+                "headers": dict(headers),
+                "raw": body,
                 "body": json.loads(body),
             }
         )
@@ -34,7 +37,7 @@ class Listener:
 
 
 @contextmanager
-def listening(*statuses: int | None) -> Iterator[Listener]:
+def listening(*statuses: int | None, port: int = 0) -> Iterator[Listener]:
     listener = Listener(list(statuses) or [200])
 
     class Handler(BaseHTTPRequestHandler):
@@ -52,8 +55,9 @@ def listening(*statuses: int | None) -> Iterator[Listener]:
         def log_message(self, *_: Any) -> None:
             """Nothing is printed."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
+    listener.port = server.server_port
     listener.url = f"http://localhost:{server.server_port}/hooks/review?from=jobdeck"
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:

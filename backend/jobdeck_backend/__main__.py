@@ -113,6 +113,11 @@ def _end_with_stdin(server: Server) -> None:
 )
 @click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
 @click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Threads of each worker.")
+@click.option(
+    "--recovery",
+    type=click.Choice(["auto", "manual"]),
+    help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
+)
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
 @click.option("--follow-stdin", is_flag=True, help="Stop when standard input ends.")
 def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
@@ -126,6 +131,8 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     settings = Settings()
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     settings = Settings()
+    # Read: the workers, where other people's graphs run, need not know it.
+    os.environ.pop("JOBDECK_CALLBACK_SECRET", None)
     logs.configure()
     os.umask(
         0o077

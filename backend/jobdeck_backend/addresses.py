@@ -72,6 +72,12 @@ def _host(url: httpx.URL) -> str:
     return url.raw_host.decode("ascii")
 
 
+def origin(text: str) -> str:
+    """Scheme, host and port of a URL: what may be shown and logged, as paths and queries may hold secrets."""
+    url = httpx.URL(text)
+    return str(url.copy_with(userinfo=b"", raw_path=b"/", fragment=None)).rstrip("/")
+
+
 def _may_be_public(host: str) -> bool:
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):

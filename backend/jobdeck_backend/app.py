@@ -15,6 +15,7 @@ from jobdeck_backend.api import (
     operations_cluster,
     operations_feed,
     operations_jobs,
+    operations_recovery,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -25,6 +26,8 @@ from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
 from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.notify.sender import Sender
+from jobdeck_backend.notify.signing import load_secret
 from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import OWNER, Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
@@ -46,6 +49,7 @@ class Backend:
         self.settings = settings
         self.database = Database(settings.database_path, synchronous="FULL")
         migrate(self.database)
+        self._callback_secret = load_secret(settings)
 
     async def start(self) -> Services:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
@@ -60,14 +64,17 @@ class Backend:
         board = Board(self.database, lambda: self.cluster.snapshot)
         self.feed = Feed(Overview(self.settings, self.database, board, self.cluster, self.tailer))
         self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
+        self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
+        self.tailer.listen(self.sender.hear)
         self.tailer.start()
         await self.drills.close_interrupted()
         await self.reaper.run_once()
         self.reaper.start()
         self.dispatcher.start()
         self.agreement.start()
+        self.sender.start()
         self.feed.start()
         await self.cluster.start()
         return Services(
@@ -76,6 +83,7 @@ class Backend:
             self.writer,
             self.cluster,
             self.dispatcher,
+            self.reaper,
             self.streaming,
             board,
             self.feed,
@@ -101,6 +109,7 @@ class Backend:
             last_first.push_async_callback(self.cluster.stop)
             last_first.push_async_callback(self.dispatcher.stop)
             last_first.push_async_callback(self.agreement.stop)
+            last_first.push_async_callback(self.sender.stop)
             last_first.push_async_callback(self.feed.stop)
             last_first.push_async_callback(self.drills.stop)
 
@@ -151,6 +160,13 @@ def create_app(backend: Backend) -> FastAPI:
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)
-    for module in (jobs, operations, operations_jobs, operations_acts, operations_cluster, operations_feed):
+    operations_modules = (
+        operations_jobs,
+        operations_acts,
+        operations_cluster,
+        operations_recovery,
+        operations_feed,
+    )
+    for module in (jobs, operations, *operations_modules):
         app.include_router(module.router)
     return app

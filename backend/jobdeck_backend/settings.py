@@ -5,9 +5,10 @@ passing through Dask.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from platformdirs import user_state_path
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -38,6 +39,10 @@ class Settings(BaseSettings):
     """Jobs handed to Dask beyond its slots."""
     lost_attempts_max: int = Field(default=3, ge=1)
     """Attempts a job may lose with their worker before it is held for a person."""
+    recovery: Literal["auto", "manual"] = "auto"
+    """``manual``: after a loss jobs wait for an operator to apply the plan; deadlines still expire them."""
+    ghost_timeout_s: float = Field(default=300.0, gt=0)
+    """How long a lost job may wait for its recovery before it is a failure."""
 
     heartbeat_s: float = 5.0
     heartbeat_stale_s: float = 20.0
@@ -51,12 +56,26 @@ class Settings(BaseSettings):
     scheduler_lost_s: float = 5.0
     lease_ttl_s: float = 10.0
 
+    callback_secret: SecretStr | None = None
+    """Signs callbacks; without one, a secret is made at the first start and kept in the state directory."""
+    callback_timeout_s: float = Field(default=10.0, gt=0)
+    """How long one attempt to deliver a callback may take, all in all."""
+    callback_attempts_max: int = Field(default=12, ge=1)
+    callback_retry_s: float = Field(default=5.0, gt=0)
+    """The pause after the first failed attempt; each later one is twice as long, up to an hour."""
+    callback_concurrency_max: int = Field(default=8, ge=1)
+
     model: str = "offline"
     """``offline`` (the scripted model) or a LangChain ``init_chat_model`` string such as ``openai:gpt-5``."""
     offline_tokens_per_second: float = Field(default=60.0, gt=0)
     model_attempts_max: int = Field(default=4, ge=1)
     model_retry_s: float = Field(default=0.5, ge=0)
     """The first pause before a failed model call is tried again; each later one is longer."""
+
+    @property
+    def callback_secret_path(self) -> Path:
+        """Where a secret that jobdeck made itself is kept."""
+        return self.state_dir / "callback-secret"
 
     @property
     def database_path(self) -> Path:

@@ -67,6 +67,7 @@ READERS = [
     decode.event,
     decode.job_detail,
     decode.effect,
+    decode.notification,
     decode.cluster,
     decode.queue,
     decode.drill,

@@ -53,7 +53,7 @@ class ModelJob:
     revoked: bool = False
     executions: list[Execution] = field(default_factory=list)
     losses: int = 0
-    """Executions that ended with their worker."""
+    """Executions that ended with their worker, since the last resume."""
     stages: int = 0
     output: dict[str, Any] | None = None
 
@@ -108,6 +108,7 @@ class ModelJob:
 
     def resume(self) -> None:
         self.back_to_backlog()
+        self.losses = 0
         self.cancel_asked_at, self.acknowledged, self.revoked = None, False, False
 
     def end(self, execution: Execution) -> None:
@@ -138,7 +139,8 @@ class ModelJob:
             yield "expired"
         if live is not None and not live.ended and loss is not None:
             live.ended = True
-            self.losses += loss == "worker lost"
+            # What a resumed job lost of its former tries does not count against the new ones.
+            self.losses += loss == "worker lost" and self.status is not Status.SUBMITTED
             yield "attempt ended"
         asked = self.cancel_asked_at
         waits = self.outcome == "cancelled" and not self.acknowledged and not self.revoked

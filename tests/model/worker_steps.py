@@ -91,9 +91,10 @@ class WorkerSteps(Stand):
     def complete_stage(self, one: Execution):
         """As the saver does it: the evidence, the progress and the fence in one transaction (R20)."""
         job, at = self.jobs[one.job_id], self.now
+        began = min(at, one.deadline or at)  # a worker begins none past the deadline (R8)
         number = job.stages + 1
         run = StageRun(
-            job.job_id, "node", number, one.claim.attempt, 1, at, at, f"checkpoint-{number}", "hash"
+            job.job_id, "node", number, one.claim.attempt, 1, began, at, f"checkpoint-{number}", "hash"
         )
 
         def save(tx) -> None:

@@ -7,6 +7,7 @@ import orjson
 from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
+from jobdeck_backend.addresses import check_url
 from jobdeck_backend.api import jobs_schemas as schemas
 from jobdeck_backend.api.schemas import Number
 from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
@@ -19,6 +20,7 @@ from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.commands.transition import load
 from jobdeck_backend.errors import InvalidInput, NotEligible, Refused, TooLarge, UnknownWorkflow
 from jobdeck_backend.jobs.records import Admission
+from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
@@ -47,6 +49,7 @@ def checked(request: schemas.SubmitRequest, serving: Services) -> NewJob:
         raise InvalidInput(f"input: {error}") from None
     if request.deadline is not None and request.deadline_seconds is not None:
         raise InvalidInput("give deadline or deadline_seconds, not both")
+    _check_callback(request.callback_url, serving.settings)
     return NewJob(
         agent_type=workflow.name,
         input=request.input,
@@ -61,7 +64,17 @@ def checked(request: schemas.SubmitRequest, serving: Services) -> NewJob:
         after=tuple(request.after),
         after_policy=request.after_policy,
         stages_total=workflow.stages_total(request.input),
+        callback_url=request.callback_url,
     )
+
+
+def _check_callback(url: str | None, settings: Settings) -> None:
+    if url is None:
+        return
+    try:
+        check_url(url, allow_private=settings.allow_private_addresses)
+    except InvalidInput as refusal:
+        raise InvalidInput(f"callback_url: {refusal.message}; nothing was stored") from None
 
 
 @router.post("/submit", status_code=202, response_model=schemas.Submitted, responses=REFUSALS)

@@ -25,6 +25,9 @@ class SubmitRequest(BaseModel):
     thread_id: JobId | None = None
     priority: int = Field(default=0, ge=-1000, le=1000)
     queue: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] | None = None
+    callback_url: str | None = Field(
+        default=None, description="gets a signed POST when the job ends or is held; http or https"
+    )
 
 
 class Submitted(BaseModel):

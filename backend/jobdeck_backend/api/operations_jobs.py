@@ -7,6 +7,7 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
 
+from jobdeck_backend.addresses import origin
 from jobdeck_backend.api import schemas, shapes
 from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.clock import now
@@ -18,7 +19,7 @@ from jobdeck_backend.jobs.records import Admission, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.scheduling.views import dask_state
-from jobdeck_backend.store import effects, jobs, rows
+from jobdeck_backend.store import effects, jobs, notifications, rows
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
 
@@ -123,6 +124,7 @@ def job_detail(job_id: str, serving: Serving) -> Response:
             "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
             "effects": [shapes.effect(one) for one in effects.of_job(tx, job_id)],
             "artifacts": [],
+            "notification": shapes.notification(notifications.newest_of_job(tx, job_id)),
             "why": shapes.why(reason),
         }
     return shapes.answer(detail)
@@ -143,6 +145,7 @@ def _request(admission: Admission) -> dict[str, Any]:
         "data_sources": orjson.loads(admission.data_sources) if admission.data_sources else None,
         "expiry_seconds": admission.expiry_seconds,
         "after_policy": admission.after_policy,
+        "callback": None if admission.callback_url is None else origin(admission.callback_url),
     }
 
 

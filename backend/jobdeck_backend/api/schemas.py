@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from jobdeck_backend.api.recovery_schemas import Recovery
+
 State = Literal[
     "backlog",
     "waiting",
@@ -150,6 +152,22 @@ class Effect(BaseModel):
     proof: str | None
 
 
+class Notification(BaseModel):
+    """The newest thing the job's caller was to be told; ``target`` is the receiver without path and query."""
+
+    id: str = Field(description="the X-Jobdeck-Delivery of every attempt")
+    event: Literal["succeeded", "failed", "cancelled", "expired", "held"]
+    target: str
+    state: Literal["pending", "delivered", "failed"]
+    attempts: int
+    created_at: str
+    next_at: str | None = Field(
+        description="the next attempt; of one under way, when it is over at the latest"
+    )
+    last_error: str | None
+    delivered_at: str | None
+
+
 class JobDetail(BaseModel):
     """Everything known about one job."""
 
@@ -160,6 +178,7 @@ class JobDetail(BaseModel):
     stages: list[Stage]
     effects: list[Effect]
     artifacts: list[dict[str, Any]]
+    notification: Notification | None
     why: Why
 
 
@@ -184,7 +203,7 @@ class Overview(BaseModel):
     counts: dict[str, int]
     delivered: int = Field(description="jobs the records say Dask holds: waiting, queued or assigned")
     service_times: dict[str, dict[str, float]]
-    recovery: dict[str, Any]
+    recovery: Recovery
     streams: dict[str, Any]
     drain_seconds: float | None
     paused: list[str]

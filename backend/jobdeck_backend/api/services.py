@@ -9,6 +9,7 @@ from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.recovery.drills import Drills
+from jobdeck_backend.recovery.reaper import Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
@@ -26,6 +27,7 @@ class Services:
     writer: Writer
     cluster: EmbeddedCluster
     dispatcher: Dispatcher
+    reaper: Reaper
     streaming: Streaming
     board: Board
     feed: Feed

@@ -5,10 +5,11 @@ from typing import Any
 import orjson
 from fastapi import Response
 
+from jobdeck_backend.addresses import origin
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.jobs.forecast import ServiceTime
-from jobdeck_backend.jobs.records import Attempt, Effect, StageRun, StoredEvent
+from jobdeck_backend.jobs.records import Attempt, Effect, Lease, Notification, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
@@ -128,6 +129,23 @@ def effect(one: Effect) -> dict[str, Any]:
     }
 
 
+def notification(one: Notification | None) -> dict[str, Any] | None:
+    """``Notification``, without what of its URL may be secret."""
+    if one is None:
+        return None
+    return {
+        "id": one.id,
+        "event": one.name,
+        "target": origin(one.url),
+        "state": one.state,
+        "attempts": one.attempts,
+        "created_at": zulu_iso(one.created_at),
+        "next_at": zulu_iso(one.next_at),
+        "last_error": one.last_error,
+        "delivered_at": zulu_iso(one.delivered_at),
+    }
+
+
 def _shown(text: str | None) -> Any:
     """JSON text as the value it is; of a long one the beginning of its text."""
     if text is None:
@@ -162,6 +180,18 @@ def scheduler(cluster: EmbeddedCluster, now: float) -> dict[str, Any]:
         "id": None if snapshot is None else snapshot.scheduler_id,
         "seen_age": None if snapshot is None else _age(snapshot.read_at, now),
         "dashboard_url": cluster.dashboard_url,
+    }
+
+
+def recovery(lease: Lease | None, mode: str, now: float) -> dict[str, Any]:
+    """``Recovery``."""
+    return {
+        "mode": mode,
+        "owner": lease and lease.owner,
+        "epoch": lease and lease.epoch,
+        "expires_in": None if lease is None else round(lease.expires_at - now, 3),
+        "acquired_at": None if lease is None else zulu_iso(lease.acquired_at),
+        "taken_from": lease and lease.taken_from,
     }
 
 

@@ -1,5 +1,7 @@
 """What the recovery owner may do; each write checks its lease and the state the plan saw (R17, R18)."""
 
+from typing import Any
+
 from sqlalchemy import Connection
 
 from jobdeck_backend.commands import execution, notices
@@ -9,6 +11,9 @@ from jobdeck_backend.jobs.records import Job, Lease, Status
 from jobdeck_backend.store import jobs, leases
 
 ACTOR = "recovery"
+# As the jobs API spells them.
+GHOST_TYPE = "GhostJobTimeout"
+GHOST_ERROR = "Job timed out (no heartbeat received from worker)"
 
 
 def _unchanged(
@@ -48,8 +53,8 @@ def reclaim(
     """Take a job from an execution that is lost, under a new fence: what that still writes is refused.
 
     RECOVER sends it back to the backlog, where a claim restarts it; HOLD keeps it for a person, delivered to
-    nobody. False when the job moved on, or when the attempt's heartbeat is not the one any more that it was judged
-    by (R24).
+    nobody; TIME_OUT ends it, because nobody did either in time. False when the job moved on, or when the attempt's
+    heartbeat is not the one any more that it was judged by (R24).
     """
     job = _unchanged(tx, lease, job_id, status, fence, now)
     if job is None:
@@ -58,9 +63,13 @@ def reclaim(
         tx, job_id, attempt, now, attempt_end, heartbeat_at=heartbeat_at
     ):
         return False
-    told = [notices.notice(verb, now, f"{verb}: {reason}", reason=reason)]
-    columns = {**UNSTARTED, "held_reason": reason if verb is Verb.HOLD else None}
-    move(tx, job, verb, now=now, actor=ACTOR, reason=reason, told=told, **columns)
+    if verb is Verb.TIME_OUT:
+        told = notices.job_error(GHOST_ERROR, GHOST_TYPE)
+        columns: dict[str, Any] = {"error": GHOST_ERROR, "error_type": GHOST_TYPE}
+    else:
+        told = notices.notice(verb, now, f"{verb}: {reason}", reason=reason)
+        columns = {**UNSTARTED, "held_reason": reason if verb is Verb.HOLD else None}
+    move(tx, job, verb, now=now, actor=ACTOR, reason=reason, told=[told], **columns)
     return True
 
 

@@ -34,6 +34,7 @@ class NewJob:
     after: tuple[str, ...] = ()
     after_policy: str = "succeeded"
     stages_total: int | None = None
+    callback_url: str | None = None
 
     def content_hash(self) -> str:
         """What makes two requests the same (R2), whatever their ids."""
@@ -65,6 +66,7 @@ def submit(tx: Connection, new: NewJob, now: float) -> Admission:
         priority=new.priority,
         after_policy=new.after_policy,
         accepted_at=now,
+        callback_url=new.callback_url,
     )
     _insert(tx, admission)
     if deadline is not None and deadline <= now:

@@ -1,4 +1,7 @@
-"""The one way a job changes status: advance, guarded write, transition on record, event. One transaction."""
+"""The one way a job changes status: advance, guarded write, transition on record, event. One transaction.
+
+What the job's caller is to be told of it is owed from the same transaction on.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from jobdeck_backend.commands import callback
 from jobdeck_backend.errors import Changed, JobNotFound
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, RAISES_FENCE, Verb, advance
 from jobdeck_backend.jobs.records import Admission, Job, NewEvent, Status
@@ -61,4 +65,6 @@ def move(
         effects.leave_uncertain(tx, job.job_id)
     if verb in OUTCOMES:
         jobs.update_admission(tx, job.job_id, outcome=OUTCOMES[verb], outcome_reason=reason, finished_at=now)
-    return replace(job, event_seq=last, **changed)
+    moved = replace(job, event_seq=last, **changed)
+    callback.owe(tx, moved, verb, reason, now)
+    return moved

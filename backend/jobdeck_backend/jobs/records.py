@@ -60,6 +60,7 @@ class Admission:
     outcome: str | None = None
     outcome_reason: str | None = None
     finished_at: float | None = None
+    callback_url: str | None = None
 
     def is_overdue(self, now: float) -> bool:
         """Whether its deadline is reached (R8)."""
@@ -186,6 +187,37 @@ class Effect:
     proof: str | None = None
 
 
+class NotificationState(StrEnum):
+    """Where a notification stands."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """Its last attempt is over and nobody confirmed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """What a job's caller is owed: one POST, sent until it is confirmed or its attempts are used up."""
+
+    id: str
+    """The same at every attempt: a receiver that had it already can tell."""
+    job_id: str
+    name: str
+    """The transition it tells of."""
+    url: str
+    body: str
+    """JSON, the same bytes at every attempt."""
+    state: NotificationState
+    attempts: int
+    """How often it was about to be sent."""
+    created_at: float
+    next_at: float | None
+    """When to try (again); None when nothing more is to be done."""
+    last_error: str | None = None
+    delivered_at: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """Who may do something alone; ``epoch`` rises at each takeover."""
@@ -195,6 +227,8 @@ class Lease:
     epoch: int
     acquired_at: float
     expires_at: float
+    taken_from: str | None = None
+    """The owner before, None for the first one."""
 
 
 @dataclass(frozen=True, slots=True)

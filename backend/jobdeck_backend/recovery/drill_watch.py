@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.jobs.records import Attempt, Status
 from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.recovery import fsck
 from jobdeck_backend.recovery.drill_record import Drill, Evidence, Step
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.views import views
@@ -117,6 +118,9 @@ class Watch:
         completed = sum(len(one.stages_before) for one in self._drill.evidence)
         text = f"{repeated} of {completed} stages completed before ran again"
         self._drill.add(Step("repeated", text, None, failed=repeated > 0), now())
+        violations = fsck.check_instance(self._database)
+        text = f"{len(fsck.CHECKS)} invariants checked on all records, {len(violations)} violations"
+        self._drill.add(Step("invariants", text, None, failed=bool(violations)), now())
         self._drill.end("passed" if self._drill.holds else "failed", now())
 
     # What is looked for.

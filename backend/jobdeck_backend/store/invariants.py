@@ -1,10 +1,19 @@
 """What ``fsck`` asks the database: each query answers only rows that should not exist."""
 
-from sqlalchemy import Connection, and_, case, false, func, or_, select
+from sqlalchemy import Connection, and_, case, exists, false, func, or_, select
 
 from jobdeck_backend.jobs.records import EffectState, Outcome, Status
 from jobdeck_backend.store.effects import OPEN
-from jobdeck_backend.store.tables import admissions, attempts, effects, events, jobs, stages, transitions
+from jobdeck_backend.store.tables import (
+    admissions,
+    attempts,
+    effects,
+    events,
+    jobs,
+    notifications,
+    stages,
+    transitions,
+)
 
 # What a status says of the admission's outcome (R13, R10).
 _OUTCOMES: dict[Status, set[Outcome | None]] = {
@@ -66,6 +75,32 @@ def transition_steps(tx: Connection) -> list[tuple[str, str | None, str | None, 
     return [(row[0], row[1], row[2], row[3], row[4]) for row in tx.execute(statement)]
 
 
+def last_words(tx: Connection) -> list[tuple[str, str, str | None, str, str, str | None]]:
+    """``(job_id, status, outcome, last transition's name, its status, last status in the log)`` of each job."""
+    newest = select(func.max(transitions.c.id)).group_by(transitions.c.job_id)
+    told = (
+        select(events.c.job_id, func.max(events.c.seq).label("seq"))
+        .where(events.c.status.is_not(None))
+        .group_by(events.c.job_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            jobs.c.job_id,
+            jobs.c.status,
+            admissions.c.outcome,
+            transitions.c.name,
+            transitions.c.to_status,
+            events.c.status,
+        )
+        .join(admissions, admissions.c.job_id == jobs.c.job_id)
+        .join(transitions, and_(transitions.c.job_id == jobs.c.job_id, transitions.c.id.in_(newest)))
+        .outerjoin(told, told.c.job_id == jobs.c.job_id)
+        .outerjoin(events, and_(events.c.job_id == told.c.job_id, events.c.seq == told.c.seq))
+    )
+    return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in tx.execute(statement)]
+
+
 def disagreeing_outcomes(tx: Connection) -> list[tuple[str, str]]:
     """Jobs whose admission and job record tell different ends."""
     agreeing = or_(
@@ -89,6 +124,17 @@ def disagreeing_outcomes(tx: Connection) -> list[tuple[str, str]]:
         (row.job_id, f"the job is {row.status or 'missing'}, its outcome {row.outcome or 'open'}")
         for row in tx.execute(statement)
     ]
+
+
+def untold_callers(tx: Connection) -> list[tuple[str, str]]:
+    """Jobs that ended and whose caller, who gave a URL, is owed nothing for it (R8)."""
+    told = exists().where(
+        notifications.c.job_id == admissions.c.job_id, notifications.c.created_at >= admissions.c.finished_at
+    )
+    statement = select(admissions.c.job_id, admissions.c.outcome).where(
+        admissions.c.outcome.is_not(None), admissions.c.callback_url.is_not(None), ~told
+    )
+    return [(row.job_id, f"the job {row.outcome}, its caller is not told") for row in tx.execute(statement)]
 
 
 def repeated_stages(tx: Connection) -> list[tuple[str, str]]:

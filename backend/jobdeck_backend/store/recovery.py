@@ -7,14 +7,32 @@ from sqlalchemy import Column, Connection, ScalarSelect, and_, func, select, uni
 
 from jobdeck_backend.jobs.records import Attempt, Job, Policy, Status
 from jobdeck_backend.store.effects import OPEN
-from jobdeck_backend.store.tables import UNACKNOWLEDGED, admissions, attempts, effects, jobs, stages
+from jobdeck_backend.store.tables import (
+    UNACKNOWLEDGED,
+    admissions,
+    attempts,
+    effects,
+    jobs,
+    stages,
+    transitions,
+)
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
 _earlier = attempts.alias("earlier")
+_RESUMED_AT = (
+    select(func.max(transitions.c.at))
+    .where(transitions.c.job_id == jobs.c.job_id, transitions.c.name == "resumed")
+    .correlate(jobs)
+    .scalar_subquery()
+)
 _LOST_ATTEMPTS = (
     select(func.count())
-    .where(_earlier.c.job_id == jobs.c.job_id, _earlier.c.end_reason == "worker lost")
+    .where(
+        _earlier.c.job_id == jobs.c.job_id,
+        _earlier.c.end_reason == "worker lost",
+        _earlier.c.started_at > func.coalesce(_RESUMED_AT, 0.0),
+    )
     .correlate(jobs)
     .scalar_subquery()
 )
@@ -45,10 +63,11 @@ class Candidate(NamedTuple):
     """A job that may need something done, its execution that has not ended, and what a plan for it rests on."""
 
     job: Job
+    thread_id: str
     deadline: float | None
     attempt: Attempt | None
     lost_attempts: int
-    """Executions that ended with their worker."""
+    """Executions that ended with their worker, since the job was last resumed by a person."""
     last_stage: str | None
     """The newest completed stage, and the checkpoint it is saved in."""
     checkpoint_id: str | None
@@ -56,29 +75,42 @@ class Candidate(NamedTuple):
     """Key of its first open effect about which only a person can tell."""
 
 
-def candidates(tx: Connection, now: float) -> list[Candidate]:
-    """Jobs that run, are overdue, have a thread somewhere or wait for a cancel's acknowledgement."""
+def candidates(tx: Connection, now: float, *, with_held: bool) -> list[Candidate]:
+    """Jobs that run, are overdue, have a thread somewhere or wait for a cancel's acknowledgement.
+
+    ``with_held``: those that wait for a person, too.
+    """
     # Each of these walks an index: the reaper looks twice a second, however many jobs are on record.
-    ids = union(
+    asked = [
         select(jobs.c.job_id).where(jobs.c.status == Status.RUNNING),
         select(jobs.c.job_id).where(jobs.c.status == Status.SUBMITTED, jobs.c.dispatch_deadline <= now),
         select(attempts.c.job_id).where(attempts.c.ended_at.is_(None)),
         select(jobs.c.job_id).where(UNACKNOWLEDGED),
-    )
+    ]
+    if with_held:
+        asked.append(
+            select(jobs.c.job_id).where(jobs.c.status == Status.SUBMITTED, jobs.c.held_reason.is_not(None))
+        )
     live = and_(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
     statement = (
-        select(*_JOB, *_ATTEMPT, admissions.c.deadline, *_EVIDENCE)
+        select(*_JOB, *_ATTEMPT, admissions.c.thread_id, admissions.c.deadline, *_EVIDENCE)
         .join(admissions, admissions.c.job_id == jobs.c.job_id)
         .outerjoin(attempts, live)
-        .where(jobs.c.job_id.in_(ids))
+        .where(jobs.c.job_id.in_(union(*asked)))
     )
     found = []
     for row in tx.execute(statement):
         values = iter(row)
         job_id, status, *rest = [next(values) for _ in _JOB]
         execution = [next(values) for _ in _ATTEMPT]
-        deadline, *evidence = values
+        thread_id, deadline, *evidence = values
         job = Job(job_id, Status(status), *rest)
         attempt = None if execution[0] is None else Attempt(*execution)
-        found.append(Candidate(job, deadline, attempt, *evidence))
+        found.append(Candidate(job, thread_id, deadline, attempt, *evidence))
     return found
+
+
+def in_line(tx: Connection) -> int:
+    """How many jobs wait for the dispatcher or for a worker: nothing is to be recovered there."""
+    statement = select(func.count()).where(jobs.c.status == Status.SUBMITTED, jobs.c.held_reason.is_(None))
+    return int(tx.execute(statement).scalar_one())

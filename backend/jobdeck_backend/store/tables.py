@@ -32,6 +32,7 @@ admissions = Table(
     Column("deadline", Float),
     Column("priority", Integer, nullable=False),
     Column("after_policy", String(16), nullable=False),
+    Column("callback_url", Text),
     Column("accepted_at", Float, nullable=False, index=True),
     Column("outcome", String(16)),
     Column("outcome_reason", Text),
@@ -186,6 +187,24 @@ effects = Table(
 )
 Index("effects_of_job", effects.c.job_id, effects.c.state)
 
+notifications = Table(
+    "notifications",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False, index=True),
+    Column("name", String(16), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("next_at", Float),
+    Column("last_error", Text),
+    Column("delivered_at", Float),
+)
+_OWED = text("next_at IS NOT NULL")
+Index("notifications_due", notifications.c.next_at, sqlite_where=_OWED, postgresql_where=_OWED)
+
 leases = Table(
     "leases",
     metadata,
@@ -194,6 +213,7 @@ leases = Table(
     Column("epoch", Integer, nullable=False),
     Column("acquired_at", Float, nullable=False),
     Column("expires_at", Float, nullable=False),
+    Column("taken_from", String(128)),
 )
 
 queues = Table(

@@ -24,6 +24,8 @@ COMMANDS = {
     "resume": "acts",
     "grant": "acts",
     "verdict": "verdict",
+    "reconcile": "recovery",
+    "fsck": "recovery",
 }
 
 

@@ -15,6 +15,7 @@ from jobdeck_tui.core.columns import cell, display_state, left_seconds, note, pr
 from jobdeck_tui.core.effect_rows import state_words
 from jobdeck_tui.core.filter import FilterError, Predicate
 from jobdeck_tui.core.filter_fields import JOBS
+from jobdeck_tui.core.job_view import callback_words
 from jobdeck_tui.core.sort import COLUMN_KEYS, order
 from jobdeck_tui.text.format import NONE, duration, fit, instant, state_word, time_left
 
@@ -128,6 +129,8 @@ def _facts(detail: JobDetail, now: float) -> Iterator[str]:
     yield from map(_stage, detail.stages)
     for effect in detail.effects:
         yield from _effect(effect)
+    if detail.notification is not None:
+        yield f"callback  {callback_words(detail.notification)}"
     yield from map(_attempt, detail.attempts)
     yield from map(_transition, detail.transitions)
 

@@ -29,6 +29,7 @@ INPUT_BYTES_MAX = 64 << 20
 @click.option("--after", multiple=True, metavar="JOB", help="Wait for this job to succeed (may be repeated).")
 @click.option("--queue", help="The queue to line up under (default: the workflow's).")
 @click.option("--priority", type=int, help="Breaks ties between equal deadlines; higher goes first.")
+@click.option("--callback-url", metavar="URL", help="Gets a signed POST when the job ends or is held.")
 @click.option("--follow", "follows", is_flag=True, help="Then watch it to its end.")
 @json_option
 @target_options

@@ -1,11 +1,11 @@
 """The operations API and the jobs API as typed calls. Every call may raise what ``errors`` lists."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
 
-from . import decode, models
+from . import decode, models, recovery
 from .errors import NotUnderstood
 from .fields import Fields, Unreadable, many
 from .http import Http
@@ -109,6 +109,17 @@ class Api:
     async def drill(self, drill_id: str) -> models.Drill:
         """Read a drill whole."""
         return _read(decode.drill, await self.http.get(f"{OPS}/drills/{quote(drill_id, safe='')}"))
+
+    async def recovery_plan(self) -> recovery.RecoveryPlan:
+        """Read what recovery would do now."""
+        return _read(recovery.plan, await self.http.get(f"{OPS}/recovery/plan"))
+
+    async def apply_plan(
+        self, jobs: Sequence[str] | None, *, reason: str | None = None
+    ) -> recovery.AppliedPlan:
+        """Carry out the plan as it is now, for these jobs or for all."""
+        body = {"jobs": None if jobs is None else list(jobs), "reason": reason}
+        return _read(recovery.applied, await self.http.post(f"{OPS}/recovery/apply", body))
 
     async def workflows(self) -> tuple[models.Workflow, ...]:
         """Read all workflows."""

@@ -8,6 +8,7 @@ from jobdeck_tui.text.sanitise import one_line
 
 from . import models
 from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
+from .recovery import recovery
 
 REPORT_LIMIT = 2_000_000
 KEY_LIMIT = 1_000
@@ -96,6 +97,7 @@ def overview(data: object) -> models.Overview:
         paused=row.texts("paused"),
         drills_allowed=row.flag("drills_allowed"),
         read_only=row.flag("read_only"),
+        recovery=None if row.raw("recovery") is None else recovery(row.raw("recovery")),
     )
 
 
@@ -174,6 +176,22 @@ def stage(data: object) -> models.Stage:
     )
 
 
+def notification(data: object) -> models.Notification | None:
+    """Read what became of telling the job's caller, if there is anything to tell."""
+    if data is None:
+        return None
+    row = Fields(data)
+    return models.Notification(
+        event=row.text("event"),
+        target=row.text("target"),
+        state=row.text("state"),
+        attempts=row.integer("attempts"),
+        next_at=row.maybe_time("next_at"),
+        last_error=row.maybe_text("last_error", NOTE_LIMIT),
+        delivered_at=row.maybe_time("delivered_at"),
+    )
+
+
 def effect(data: object) -> models.Effect:
     """Read one effect of the ledger."""
     row = Fields(data)
@@ -206,6 +224,7 @@ def job_detail(data: object) -> models.JobDetail:
         attempts=row.items("attempts", attempt),
         stages=row.items("stages", stage),
         effects=row.items("effects", effect),
+        notification=notification(row.raw("notification")),
         why_code=why_code,
         why_text=why_text,
     )

@@ -7,6 +7,8 @@ needs to distrust it. Times are Unix seconds (UTC) unless a name says otherwise;
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .recovery import Recovery
+
 STATES = (
     "backlog",
     "waiting",
@@ -96,6 +98,7 @@ class Overview:
     paused: tuple[str, ...]
     drills_allowed: bool
     read_only: bool
+    recovery: Recovery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,19 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Notification:
+    """The newest thing the job's caller was to be told; ``target`` is the receiver's origin."""
+
+    event: str
+    target: str
+    state: str
+    attempts: int
+    next_at: float | None
+    last_error: str | None
+    delivered_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """An action on the outside world; ``request`` and ``outcome`` are JSON, or its beginning, as one line."""
 
@@ -182,6 +198,7 @@ class JobDetail:
     attempts: tuple[Attempt, ...]
     stages: tuple[Stage, ...]
     effects: tuple[Effect, ...]
+    notification: Notification | None
     why_code: str
     why_text: str
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from jobdeck_tui.client.models import Attempt, Job, JobDetail, Stage
+from jobdeck_tui.client.models import Attempt, Job, JobDetail, Notification, Stage
 from jobdeck_tui.core.columns import display_state, left_seconds
 from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.text.format import (
@@ -41,6 +41,12 @@ class JobView:
         """The record was read."""
         self.detail, self.trouble = detail, ""
         self.revision += 1
+
+    @property
+    def callback_pending(self) -> bool:
+        """Whether the job's caller has yet to be told: the record changes although the job does not."""
+        told = self.detail.notification if self.detail else None
+        return told is not None and told.state == "pending"
 
     def take_report(self, report: str | None, missing: str = "") -> None:
         """The report was read; ``missing`` says why there is none."""
@@ -159,6 +165,7 @@ def record_rows(detail: JobDetail) -> list[Row]:
         ("reason", job.reason or NONE),
         ("after", ", ".join(job.after) or NONE),
         ("version", str(job.version)),
+        ("callback", callback_words(detail.notification)),
     )
     rows += [[(f" {name:<14}", "faint"), (value, "")] for name, value in facts_of]
     rows += [[], [(" ATTEMPTS", "strong")], *[_attempt(attempt) for attempt in detail.attempts]]
@@ -176,6 +183,21 @@ def record_rows(detail: JobDetail) -> list[Row]:
     rows += [[], [(" REQUEST", "strong")]]
     rows += [_request(name, value) for name, value in detail.request.items()]
     return rows
+
+
+def callback_words(told: Notification | None) -> str:
+    """What became of telling the job's caller."""
+    if told is None:
+        return NONE
+    words = f"{told.event} to {told.target}: {told.state}"
+    if told.delivered_at is not None:
+        words += f" {clock(told.delivered_at)}"
+    words += f", {plural(told.attempts, 'attempt')}"
+    if told.last_error:
+        words += f"; {told.last_error}"
+    if told.attempts and told.next_at is not None:
+        words += f"; again by {clock(told.next_at)}"
+    return words
 
 
 def _attempt(attempt: Attempt) -> Row:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
+from jobdeck_tui.link.recovery import RecoveryReader
 from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
 
@@ -32,6 +33,7 @@ class Link:
         self._reach = reach
         self.jobs = JobReader(self._wire)
         self.dask = DaskReader(self._wire)
+        self.recovery = RecoveryReader(self._wire)
         self.sender = Sender(self._wire)
 
     def open(self) -> None:

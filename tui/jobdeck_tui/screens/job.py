@@ -92,7 +92,7 @@ class JobScreen(ActingScreen):
                 head[1] = [(f" {countdown}", "warn")]
             self.query_one("#facts", TextLine).show([*head[0], ("\n", ""), *head[1]])
             signature = (job.version, job.state, job.attempt, job.stages_done, job.stage)
-            old = not job.finished and now - self._read_at > DETAIL_EVERY_SECONDS
+            old = (not job.finished or view.callback_pending) and now - self._read_at > DETAIL_EVERY_SECONDS
             if signature != self._signature or old:
                 self._signature, self._read_at = signature, now
                 self.program.link.jobs.read(self, view, with_report=self._tab == "report" or job.finished)

@@ -23,6 +23,7 @@ def upgrade() -> None:
         sa.Column("deadline", sa.Float(), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("after_policy", sa.String(length=16), nullable=False),
+        sa.Column("callback_url", sa.Text(), nullable=True),
         sa.Column("accepted_at", sa.Float(), nullable=False),
         sa.Column("outcome", sa.String(length=16), nullable=True),
         sa.Column("outcome_reason", sa.Text(), nullable=True),
@@ -66,6 +67,7 @@ def upgrade() -> None:
         sa.Column("epoch", sa.Integer(), nullable=False),
         sa.Column("acquired_at", sa.Float(), nullable=False),
         sa.Column("expires_at", sa.Float(), nullable=False),
+        sa.Column("taken_from", sa.String(length=128), nullable=True),
         sa.PrimaryKeyConstraint("role"),
     )
     op.create_table(
@@ -218,6 +220,34 @@ def upgrade() -> None:
         ),
     )
     op.create_index("jobs_deadline", "jobs", ["status", "dispatch_deadline"], unique=False)
+    op.create_table(
+        "notifications",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("job_id", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.String(length=16), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.Float(), nullable=False),
+        sa.Column("next_at", sa.Float(), nullable=True),
+        sa.Column("last_error", sa.Text(), nullable=True),
+        sa.Column("delivered_at", sa.Float(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["job_id"],
+            ["admissions.job_id"],
+        ),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index(op.f("ix_notifications_job_id"), "notifications", ["job_id"], unique=False)
+    op.create_index(
+        "notifications_due",
+        "notifications",
+        ["next_at"],
+        unique=False,
+        sqlite_where=sa.text("next_at IS NOT NULL"),
+        postgresql_where=sa.text("next_at IS NOT NULL"),
+    )
     op.create_table(
         "stages",
         sa.Column("job_id", sa.String(length=64), nullable=False),

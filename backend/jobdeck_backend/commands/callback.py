@@ -1,0 +1,71 @@
+"""Telling a job's caller: owed from the transaction that ends or holds the job, settled attempt by attempt (R8).
+
+A delivery leaves no event: it comes after the terminal status, which is the last of a job's log (R27). It is
+shown on the record.
+"""
+
+from uuid import uuid4
+
+from sqlalchemy import Connection
+
+from jobdeck_backend.clock import iso
+from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb
+from jobdeck_backend.jobs.records import Job, Notification, NotificationState
+from jobdeck_backend.store import events, notifications
+
+TOLD = {*OUTCOMES, Verb.HOLD}
+TEXT_CHARS_MAX = 4_000
+
+
+def owe(tx: Connection, job: Job, verb: Verb, reason: str | None, now: float) -> None:
+    """Put on record that the caller is to be told of ``verb``, if it is an end or a hold and a URL was given.
+
+    ``job`` is as ``verb`` left it.
+    """
+    callback = notifications.callback_of(tx, job.job_id) if verb in TOLD else None
+    if callback is None:
+        return
+    url, deadline = callback
+    body = {
+        "job_id": job.job_id,
+        "event": verb,
+        "outcome": OUTCOMES.get(verb),
+        "status": job.status,
+        "reason": _shown(reason),
+        "error": _shown(job.error),
+        "deadline": None if deadline is None else iso(deadline),
+        "finished_at": iso(now) if verb in OUTCOMES else None,
+        "attempt": job.attempt,
+        "version": job.version,
+        "report_url": f"/v1/jobs/async/job/{job.job_id}/report" if verb is Verb.SUCCEED else None,
+    }
+    owed = Notification(
+        id=str(uuid4()),
+        job_id=job.job_id,
+        name=verb,
+        url=url,
+        body=events.encode(body),
+        state=NotificationState.PENDING,
+        attempts=0,
+        created_at=now,
+        next_at=now,
+    )
+    notifications.insert(tx, owed)
+
+
+def _shown(text: str | None) -> str | None:
+    if text is None or len(text) <= TEXT_CHARS_MAX:
+        return text
+    return text[:TEXT_CHARS_MAX] + "…"
+
+
+def delivered(tx: Connection, taken: Notification, now: float) -> bool:
+    """The receiver confirmed it."""
+    columns = {"state": NotificationState.DELIVERED, "next_at": None, "delivered_at": now, "last_error": None}
+    return notifications.settle(tx, taken, **columns)
+
+
+def attempt_failed(tx: Connection, taken: Notification, error: str, next_at: float | None) -> bool:
+    """It was not confirmed: tried again at ``next_at``, or given up when that is None."""
+    state = NotificationState.FAILED if next_at is None else NotificationState.PENDING
+    return notifications.settle(tx, taken, state=state, next_at=next_at, last_error=error)

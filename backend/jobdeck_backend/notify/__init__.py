@@ -1,0 +1,1 @@
+"""Telling callers how their jobs ended."""
