@@ -2,7 +2,7 @@
 
 After each step every job must be what the model says, and every row of a job that the step was not about must
 be as it was. After each run all that is unfinished can still be brought to its end, every reader has the whole
-log, and the records pass ``fsck``.
+log, and the records pass ``fsck``. ``JOBDECK_MODEL_STEPS`` sets how many steps are taken in all.
 """
 
 import asyncio
