@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults check fix screenshots bench clean
+.PHONY: help demo test faults mutants check fix screenshots bench clean
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -17,6 +17,9 @@ test: .venv/dev  ## Run all tests
 
 faults: .venv/dev  ## Run only the tests that kill and stop processes
 	@$(BIN)/python -m pytest tests/faults
+
+mutants: .venv/dev  ## Put faults in on purpose: each must be found by a test
+	@$(BIN)/python tests/mutants.py
 
 check: .venv/dev  ## Lint, format, types and the house rules
 	@$(BIN)/ruff check .

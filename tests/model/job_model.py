@@ -7,11 +7,12 @@ from typing import Any
 from jobdeck_backend.jobs.records import Claim, Status
 
 
-@dataclass
+@dataclass(repr=False)
 class Execution:
     """A thread of a worker that executes, or once executed, a job."""
 
     claim: Claim
+    started_at: float
     heartbeat_at: float
     deadline: float | None
     """As the worker heard of it last."""
@@ -24,8 +25,14 @@ class Execution:
     def job_id(self) -> str:
         return self.claim.job_id
 
+    def __repr__(self) -> str:
+        return f"<attempt {self.claim.attempt} of {self.job_id} on {self.claim.worker}>"
 
-@dataclass
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # Hypothesis would list every field
+        printer.text(repr(self))
+
+
+@dataclass(repr=False)
 class ModelJob:
     """One job. ``fence`` counts claims and takings away, ``version`` transitions and grants."""
 
@@ -50,6 +57,12 @@ class ModelJob:
     stages: int = 0
     output: dict[str, Any] | None = None
 
+    def __repr__(self) -> str:
+        return f"<{self.job_id} {self.status} version {self.version}>"
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(repr(self))
+
     def overdue(self, now: float, grace_s: float = 0.0) -> bool:
         return self.deadline is not None and now >= self.deadline + grace_s
 
@@ -59,22 +72,31 @@ class ModelJob:
     def live(self) -> list[Execution]:
         return [one for one in self.executions if not one.ended]
 
+    def resumable(self, now: float) -> bool:
+        return (self.held or self.outcome not in {None, "succeeded"}) and not self.overdue(now)
+
+    def went_on_without(self, other: "ModelJob") -> bool:
+        """Whether this job, of the same thread, is live on it or was executed on it since the other was."""
+        if self is other or self.thread_id != other.thread_id:
+            return False
+        last = max((one.started_at for one in other.executions), default=float("inf"))
+        return self.outcome is None or any(one.started_at > last for one in self.executions)
+
     # What happens to it.
 
     def move(self, status: Status, outcome: str | None = None, *, new_fence: bool) -> None:
         self.status, self.outcome = status, outcome
         self.version += 1
         self.fence += new_fence
-        self.held = False
+        self.held = self.delivered = False
 
     def start(self, claim: Claim, now: float) -> Execution:
         self.move(Status.RUNNING, new_fence=True)
-        self.executions.append(Execution(claim, now, self.deadline))
+        self.executions.append(Execution(claim, now, now, self.deadline))
         return self.executions[-1]
 
     def back_to_backlog(self) -> None:
         self.move(Status.SUBMITTED, new_fence=True)
-        self.delivered = False
 
     def expire(self) -> None:
         self.move(Status.INTERRUPTED, "expired", new_fence=True)

@@ -48,6 +48,7 @@ def claim(
         told=[notices.workflow_start(admission.agent_type, now, admission.input, job.attempt + 1, worker)],
         attempt=job.attempt + 1,
         worker=worker,
+        delivered_epoch=epoch,  # whatever was taken back meanwhile: here it is
         started_at=now,
         progress_at=now,
     )
@@ -226,4 +227,5 @@ def expire(
         told=[*told, notices.notice(Verb.EXPIRE, now, text, reason=reason)],
         error=text,
         error_type="DeadlineExpired",
+        held_reason=None,
     )

@@ -133,6 +133,10 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         revoked_at=None,
         **UNSTARTED,
     )
+    if job.dependent:
+        # While it was over, a grant may have left what it waits for less urgent than itself.
+        waits_for = [predecessor for predecessor, _status, _output in jobs.load_predecessors(tx, job.job_id)]
+        jobs.hasten_predecessors(tx, waits_for, job.dispatch_deadline)
     return "resumed"
 
 
