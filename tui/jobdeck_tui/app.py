@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.deck import Deck
+from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
@@ -27,6 +27,7 @@ from jobdeck_tui.screens.job import JobScreen
 from jobdeck_tui.screens.jobs import JobsScreen
 from jobdeck_tui.screens.my_acts import MyActsScreen
 from jobdeck_tui.styles import SHEETS, VARIABLES
+from jobdeck_tui.text.format import plural
 
 FLUSH_SECONDS = 0.1
 TICK_SECONDS = 1.0
@@ -34,7 +35,7 @@ NO_TERMINAL = 2
 Severity = Literal["information", "warning", "error"]
 
 
-class DeckApp(App[int], inherit_bindings=False):
+class DeckApp(GatedApp, inherit_bindings=False):
     """The deck. All it knows is in ``deck``; all it sends and reads goes through ``link``."""
 
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
@@ -52,7 +53,8 @@ class DeckApp(App[int], inherit_bindings=False):
         Binding("2", "mode('cluster')", "Cluster"),
         Binding("4", "mode('drills')", "Drills"),
         Binding("5", "mode('events')", "Events"),
-        Binding("q,ctrl+c,ctrl+q", "leave_program", "Quit", key_display="q"),
+        Binding("q", "leave_program", "Quit"),
+        Binding("ctrl+c,ctrl+q", "leave_program", "Quit, from a dialog too", show=False, priority=True),
         Binding("L", "my_acts", "My acts and their results", show=False),
         Binding("question_mark,f1", "help", "Help", key_display="?"),
     ]
@@ -182,6 +184,10 @@ class DeckApp(App[int], inherit_bindings=False):
     def tell(self, words: str, *, severity: Severity = "information") -> None:
         """Says something for a few seconds; never read as markup."""
         self.notify(words, severity=severity, markup=False)
+
+    def keys_missed(self, count: int) -> None:
+        """Says that keys typed ahead did nothing."""
+        self.tell(f"{plural(count, 'key')} typed before this screen was drawn: not taken.")
 
     def copy_job(self, job: Job) -> None:
         """Sends the job's row to the terminal's clipboard, as JSON."""

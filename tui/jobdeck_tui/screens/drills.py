@@ -41,7 +41,7 @@ class DrillsScreen(DeckScreen):
 
     def on_mount(self) -> None:
         """Keys go to the page."""
-        self.query_one("#drill", TextPane).focus()
+        self.set_focus(self.query_one("#drill", TextPane))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Inject only what is armed."""

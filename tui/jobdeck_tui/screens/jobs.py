@@ -68,7 +68,7 @@ class JobsScreen(ActingScreen):
         with Container(id="list-and-preview"):
             yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
             yield Preview(id="preview")
-        yield FilterLine(JOBS.complete, id="filter")
+        yield FilterLine(self._filter_entered, typed=self._filter_typed, complete=JOBS.complete, id="filter")
 
     @property
     def table(self) -> VirtualTable:
@@ -77,7 +77,7 @@ class JobsScreen(ActingScreen):
 
     def on_mount(self) -> None:
         """Keys go to the list."""
-        self.table.focus()
+        self.set_focus(self.table)
 
     def on_resize(self, event: Resize) -> None:
         """Room decides whether there is a preview, and where."""
@@ -207,28 +207,21 @@ class JobsScreen(ActingScreen):
 
     @on(VirtualTable.Opened)
     def _opened(self, event: VirtualTable.Opened) -> None:
-        job = self.seen_job(event.row_id)
+        self._open(event.row_id)
+
+    def _open(self, job_id: str) -> None:
+        job = self.seen_job(job_id)
         done = job is not None and job.state == "succeeded"
-        self.program.open_job(event.row_id, "report" if done else "events")
+        self.program.open_job(job_id, "report" if done else "events")
 
-    @on(FilterLine.Changed)
-    def _filter(self, event: FilterLine.Changed) -> None:
-        line, shown = self.query_one(FilterLine), self.deck.job_list
-        if not event.final:
-            line.advise(shown.preview_filter(event.source, self.deck.now()), shown.filter_error)
-            self.flush()
-        elif shown.filter_by(event.source):
-            line.close()
-            self.table.focus()
-            self.flush(everything=True)
-        else:
-            line.advise("", shown.filter_error)
-            self.flush()
+    def _filter_typed(self, source: str) -> None:
+        shown = self.deck.job_list
+        self.query_one(FilterLine).advise(shown.preview_filter(source, self.deck.now()), shown.filter_error)
 
-    @on(FilterLine.Left)
-    def _filter_left(self) -> None:
-        self.table.focus()
-        self.flush()
+    def _filter_entered(self, source: str) -> str:
+        taken = self.deck.job_list.filter_by(source)
+        self.flush(everything=taken)
+        return self.deck.job_list.filter_error
 
     def action_filter(self) -> None:
         """Opens the filter."""
@@ -236,7 +229,8 @@ class JobsScreen(ActingScreen):
 
     def action_open(self) -> None:
         """Opens the job under the cursor."""
-        self.table.open_cursor()
+        if self.table.cursor_id is not None:
+            self._open(self.table.cursor_id)
 
     def action_mark(self) -> None:
         """Marks the row, or takes its mark away, and goes on to the next."""

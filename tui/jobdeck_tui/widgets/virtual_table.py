@@ -62,7 +62,7 @@ class VirtualTable(LineView, can_focus=True):
             return isinstance(message, VirtualTable.Moved)
 
     class Opened(Message):
-        """The operator opened a row."""
+        """The operator clicked a row twice."""
 
         def __init__(self, row_id: str) -> None:
             super().__init__()
@@ -179,11 +179,6 @@ class VirtualTable(LineView, can_focus=True):
         """Moves the cursor by whole pages."""
         self.move_by(pages * max(1, self.size.height - 2))
 
-    def open_cursor(self) -> None:
-        """Opens the row under the cursor."""
-        if self.cursor_id is not None:
-            self.post_message(self.Opened(self.cursor_id))
-
     def _show_cursor(self) -> None:
         height = max(1, self.size.height - 1)
         top = self.scroll_offset.y
@@ -203,8 +198,8 @@ class VirtualTable(LineView, can_focus=True):
         if event.y < 1 or index >= len(self._ids):
             return
         self.move_to(index)
-        if event.chain == 2:
-            self.open_cursor()
+        if event.chain == 2 and self.cursor_id is not None:
+            self.post_message(self.Opened(self.cursor_id))
 
     def on_resize(self) -> None:
         """Another width may mean other columns."""
