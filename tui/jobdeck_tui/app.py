@@ -33,6 +33,7 @@ FLUSH_SECONDS = 0.1
 TICK_SECONDS = 1.0
 NO_TERMINAL = 2
 Severity = Literal["information", "warning", "error"]
+NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
 
 
 class DeckApp(GatedApp, inherit_bindings=False):
@@ -182,8 +183,12 @@ class DeckApp(GatedApp, inherit_bindings=False):
     # Manners
 
     def tell(self, words: str, *, severity: Severity = "information") -> None:
-        """Says something for a few seconds; never read as markup."""
-        self.notify(words, severity=severity, markup=False)
+        """Says something for a few seconds: above the keys, over a dialog as a toast. Never read as markup."""
+        self.deck.say(words, NOTICE_LOOKS[severity])
+        if isinstance(self.screen, DeckScreen):
+            self.screen.flush_acts()
+        else:
+            self.notify(words, severity=severity, markup=False)
 
     def keys_missed(self, count: int) -> None:
         """Says that keys typed ahead did nothing."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
+from jobdeck_tui.link.listing import Listing
 from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
 
@@ -32,6 +33,7 @@ class Link:
         self._reach = reach
         self.jobs = JobReader(self._wire)
         self.dask = DaskReader(self._wire)
+        self._listing = Listing(self._wire)
         self.sender = Sender(self._wire)
 
     def open(self) -> None:
@@ -78,11 +80,12 @@ class Link:
                 return
             case feed.Connected():
                 if not item.resumed:
-                    self._wire.start(self._wire.program, self._list_jobs, "pages", exclusive=True)
+                    self._listing.begin()
                 return
             case feed.OverviewSeen():
                 deck.take_overview(item.overview)
             case feed.JobsChanged():
+                self._listing.saw(item.jobs)
                 deck.take_jobs(item.jobs)
                 deck.unreadable += item.unreadable
             case feed.EventSeen():
@@ -92,21 +95,6 @@ class Link:
             case feed.FrameUnreadable():
                 deck.unreadable += 1
         deck.take_frame()
-
-    async def _list_jobs(self) -> None:
-        from jobdeck_tui.client.errors import ClientError
-
-        if self._wire.api is None:
-            return
-        try:
-            async for page in self._wire.api.pages():
-                self._wire.deck.take_jobs(page.jobs)
-                self._wire.deck.unreadable += page.unreadable
-                self._wire.deck.fresh = True
-        except ClientError as error:
-            self._wire.program.tell(
-                f"The job list could not be read whole: {error.message}", severity="warning"
-            )
 
     async def close(self) -> None:
         """Ends every connection."""

@@ -59,6 +59,11 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         self.flush_body(now, everything=everything)
         self.query_one(KeyLine).refresh_keys()
 
+    def flush_acts(self) -> None:
+        """Draws only what was said and what acts do."""
+        if self.is_mounted:
+            self.query_one(ActsLine).refresh_acts(self.deck, self.deck.now())
+
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws the screen's own widgets."""
 

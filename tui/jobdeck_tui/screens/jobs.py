@@ -107,8 +107,6 @@ class JobsScreen(ActingScreen):
         covered = self.app.screen is not self
         if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
-            if len(deck.selection):
-                deck.selection.keep_only({job.job_id for job in deck.jobs})
         changed = deck.drain_changed()
         if everything:
             table.redraw()
