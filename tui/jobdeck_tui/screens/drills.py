@@ -70,16 +70,10 @@ class DrillsScreen(DeckScreen):
     def _drill(self) -> list[Row]:
         drills = list(self.deck.drills.values())
         if not drills:
-            return [
-                [
-                    (
-                        " No drill has run yet: a arms the chosen fault for 30 s, nothing happens before.",
-                        "faint",
-                    )
-                ]
-            ]
+            none_yet = " No drill has run yet: a arms the chosen fault for 30 s, nothing happens before."
+            return [[(none_yet, "faint")]]
         self._back = min(self._back, len(drills) - 1)
-        return list(drill_rows(drills[-1 - self._back]))
+        return list(drill_rows(drills[-1 - self._back], self.size.width))
 
     def action_choose(self, step: int) -> None:
         """Chooses another fault; what was armed no longer is."""

@@ -119,7 +119,7 @@ class VirtualTable(LineView, can_focus=True):
             self._cursor = self._index_of[before]
         else:
             self._cursor = max(0, min(self._cursor, len(ids) - 1))
-        self.virtual_size = Size(self.size.width, len(ids) + 1)
+        self.virtual_size = Size(self.line_width, len(ids) + 1)
         if self.cursor_id != before:
             self._slid_at = self._clock()
             self.post_message(self.Moved(self.cursor_id))
@@ -190,7 +190,7 @@ class VirtualTable(LineView, can_focus=True):
     def _refresh_index(self, index: int) -> None:
         line = index - self.scroll_offset.y + 1
         if 1 <= line < self.size.height:
-            self.refresh(Region(0, line, self.size.width, 1))
+            self.refresh(Region(0, line, self.line_width, 1))
 
     def on_click(self, event: Click) -> None:
         """A click chooses the row, a second one opens it."""
@@ -203,7 +203,7 @@ class VirtualTable(LineView, can_focus=True):
 
     def on_resize(self) -> None:
         """Another width may mean other columns."""
-        self.virtual_size = Size(self.size.width, len(self._ids) + 1)
+        self.virtual_size = Size(self.line_width, len(self._ids) + 1)
         self.redraw()
         self._show_cursor()
 
@@ -214,7 +214,7 @@ class VirtualTable(LineView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the view: the header, a row, or nothing."""
-        width = self.size.width
+        width = self.line_width
         if not self._columns:
             self._columns = self._columns_for(width)
         if y == 0:
