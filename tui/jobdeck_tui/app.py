@@ -12,7 +12,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.deck import Deck
+from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
 from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
@@ -31,6 +31,7 @@ from jobdeck_tui.text.format import plural
 
 FLUSH_SECONDS = 0.1
 TICK_SECONDS = 1.0
+ANNOUNCED_SECONDS = 60.0
 NO_TERMINAL = 2
 Severity = Literal["information", "warning", "error"]
 NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
@@ -111,9 +112,19 @@ class DeckApp(GatedApp, inherit_bindings=False):
             return
         self.deck.fresh = False
         self._flushed_at = now
+        if (awaited := self.deck.drain_awaited()) is not None:
+            self._announce(awaited)
         screen = self.front()
         if screen is not None and screen.is_mounted and self.size.height:
             screen.flush()
+
+    def _announce(self, awaited: Awaited) -> None:
+        """Says that an awaited job has succeeded, with the cursor on it if the operator rests."""
+        jobs = self._jobs_screen
+        offered = jobs is not None and jobs.offer(awaited.job_id)
+        keys = "Enter opens it" if self.screen is jobs else "Enter in the list (1) opens it"
+        words = f"{awaited.gives} is ready: {keys if offered else f'job {awaited.job_id}'}."
+        self.tell(words, seconds=ANNOUNCED_SECONDS)
 
     def _tick(self) -> None:
         """Asks Dask itself, only while somebody looks at its answer."""
@@ -130,9 +141,13 @@ class DeckApp(GatedApp, inherit_bindings=False):
     @property
     def cursor_job_id(self) -> str | None:
         """The job under the list's cursor."""
+        return self._jobs_screen.table.cursor_id if self._jobs_screen is not None else None
+
+    @property
+    def _jobs_screen(self) -> JobsScreen | None:
         for screen in self._screen_stacks.get("jobs", ()):
             if isinstance(screen, JobsScreen) and screen.is_mounted:
-                return screen.table.cursor_id
+                return screen
         return None
 
     def open_job(self, job_id: str, tab: str = "events") -> None:
@@ -182,9 +197,11 @@ class DeckApp(GatedApp, inherit_bindings=False):
 
     # Manners
 
-    def tell(self, words: str, *, severity: Severity = "information") -> None:
+    def tell(
+        self, words: str, *, severity: Severity = "information", seconds: float = NOTICE_SECONDS
+    ) -> None:
         """Says something for a few seconds: above the keys, over a dialog as a toast. Never read as markup."""
-        self.deck.say(words, NOTICE_LOOKS[severity])
+        self.deck.say(words, NOTICE_LOOKS[severity], seconds)
         if isinstance(self.screen, DeckScreen):
             self.screen.flush_acts()
         else:
@@ -238,6 +255,7 @@ def run_on(reaching: Reaching) -> int:
     app = DeckApp(reaching)
     app.deck.server_words = reaching.words
     app.deck.badge = reaching.badge
+    app.deck.awaited = reaching.awaited
     try:
         app.run()
     finally:

@@ -31,6 +31,14 @@ class Notice:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A job whose success is to be told, and what it then gives, as in ``The portfolio report``."""
+
+    job_id: str
+    gives: str
+
+
 class Deck:
     """The deck's memory. Times are Unix seconds from ``wall``; ``monotonic`` judges freshness."""
 
@@ -55,6 +63,7 @@ class Deck:
         self.start_words = ""
         self.badge = ""
         self.unreadable = 0
+        self.awaited: Awaited | None = None
         self._notice: Notice | None = None
         self.fresh = True
         self._changed: set[str] = set()
@@ -117,6 +126,14 @@ class Deck:
         """Something the operator should read, for some seconds."""
         self._notice = Notice(words, look, self.now() + seconds)
         self.fresh = True
+
+    def drain_awaited(self) -> Awaited | None:
+        """The awaited job, once, when it has succeeded."""
+        job = self.jobs.get(self.awaited.job_id) if self.awaited is not None else None
+        if job is None or job.state != "succeeded":
+            return None
+        came, self.awaited = self.awaited, None
+        return came
 
     # What screens ask
 

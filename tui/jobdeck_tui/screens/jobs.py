@@ -28,6 +28,7 @@ PREVIEW_BESIDE_FROM_COLUMNS = 180
 SMALL_ROWS = 16
 PREVIEW_RESTS_SECONDS = 0.3
 SETTLED_SECONDS = 1.0
+OPERATOR_RESTS_SECONDS = 10.0
 
 
 class JobsScreen(ActingScreen):
@@ -86,6 +87,13 @@ class JobsScreen(ActingScreen):
         self.set_class(wide or event.size.height >= PREVIEW_FROM_ROWS, "-preview")
         self.set_class(event.size.height < SMALL_ROWS, "-small")
         self._rest()
+
+    def offer(self, job_id: str) -> bool:
+        """Puts the cursor on a job unless the operator has just moved it; False where it stays."""
+        if self.table.untouched_seconds < OPERATOR_RESTS_SECONDS:
+            return False
+        self.flush(everything=True)
+        return self.table.offer(job_id)
 
     # Drawing
 

@@ -48,7 +48,10 @@ Columns = Sequence[TableColumn]
 
 
 class VirtualTable(LineView, can_focus=True):
-    """Rows by id; ``columns_for(width)`` chooses columns, ``cells(id)`` fills them in the same order."""
+    """Rows by id; ``columns_for(width)`` chooses columns, ``cells(id)`` fills them in the same order.
+
+    ``width`` is the whole view's, its scrollbar included.
+    """
 
     class Moved(Message):
         """The cursor is on another row; ``row_id`` is None when no row is under it."""
@@ -85,6 +88,7 @@ class VirtualTable(LineView, can_focus=True):
         self._cursor = 0
         self._touched = False
         self._slid_at = float("-inf")
+        self._moved_at = float("-inf")
         self._marked: Collection[str] = frozenset()
         self._strips: dict[tuple[str, bool], Strip] = {}
         self._columns: Columns = ()
@@ -98,6 +102,11 @@ class VirtualTable(LineView, can_focus=True):
     def slid_seconds_ago(self) -> float:
         """Seconds since another row came under the cursor without the operator moving it."""
         return self._clock() - self._slid_at
+
+    @property
+    def untouched_seconds(self) -> float:
+        """Seconds since the operator moved the cursor last."""
+        return self._clock() - self._moved_at
 
     @property
     def shown_ids(self) -> Sequence[str]:
@@ -153,7 +162,7 @@ class VirtualTable(LineView, can_focus=True):
     def move_to(self, index: int, *, touched: bool = True) -> None:
         """Puts the cursor on a row by its position; ``touched`` is False to rest at the top again."""
         self._touched = touched
-        self._slid_at = float("-inf")
+        self._slid_at, self._moved_at = float("-inf"), self._clock()
         index = max(0, min(index, len(self._ids) - 1))
         if index == self._cursor:
             self._show_cursor()
@@ -170,6 +179,12 @@ class VirtualTable(LineView, can_focus=True):
             return False
         self.move_to(self._index_of[row_id])
         return True
+
+    def offer(self, row_id: str) -> bool:
+        """Puts the cursor on an id nobody chose: it counts as slid under the cursor."""
+        offered = self.move_to_id(row_id)
+        self._slid_at = self._clock()
+        return offered
 
     def move_by(self, rows: int) -> None:
         """Moves the cursor by some rows."""
@@ -216,7 +231,7 @@ class VirtualTable(LineView, can_focus=True):
         """One line of the view: the header, a row, or nothing."""
         width = self.line_width
         if not self._columns:
-            self._columns = self._columns_for(width)
+            self._columns = self._columns_for(self.size.width)
         if y == 0:
             return self._header(width)
         index = self.scroll_offset.y + y - 1
