@@ -151,7 +151,8 @@ class DeckApp(GatedApp, inherit_bindings=False):
         return None
 
     def open_job(self, job_id: str, tab: str = "events") -> None:
-        """Opens one job."""
+        """Opens one job; what was said before has been read."""
+        self.deck.hush()
         self.push_screen(JobScreen(job_id, tab))
 
     def show_mode(self, mode: str) -> None:

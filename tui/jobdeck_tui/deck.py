@@ -135,6 +135,10 @@ class Deck:
         came, self.awaited = self.awaited, None
         return came
 
+    def hush(self) -> None:
+        """What was said has done its work."""
+        self._notice = None
+
     # What screens ask
 
     def notice(self, now: float) -> Notice | None:
