@@ -156,5 +156,8 @@ def test_a_lost_scheduler_is_drilled_from_the_deck_and_every_job_is_seen_back(ur
             await choose(pilot, "to-survive")
             await pilot.press("c", "c")
             await until(pilot, lambda: on_row(pilot, "to-survive", "⊘ CANCELLED"))
+        async with deck_on(url) as pilot:
+            await pilot.press("4")
+            await until(pilot, lambda: "DRILL scheduler-loss  PASSED" in screen_text(pilot))
 
     asyncio.run(go())

@@ -56,4 +56,5 @@ class Listing:
         deck.keep_jobs(self._known)
         deck.take_drills(await api.drills())
         self._under_way = False
+        self._known.clear()
         deck.fresh = True
