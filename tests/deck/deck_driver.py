@@ -159,8 +159,9 @@ async def running(deck: Deck, columns: int = 80, rows: int = 24) -> AsyncIterato
     """The deck, drawn at a size, with no server to reach."""
     app = DeckApp(NoServer(), deck)
     async with app.run_test(size=(columns, rows), notifications=True) as pilot:
-        await pilot.pause()
-        app.front().flush(everything=True)
+        while (screen := app.front()) is None or not screen.stands:
+            await pilot.pause()
+        screen.flush(everything=True)
         await pilot.pause()
         yield pilot
 

@@ -71,10 +71,11 @@ async def test_a_listing_that_failed_is_tried_until_it_was_whole_and_what_is_gon
         app = DeckApp(Reaching(url))
         app.deck.take_jobs([a_job(1)])
         async with app.run_test(size=(100, 30)) as pilot:
+            while "trying again: " not in screen_text(pilot):
+                await pilot.pause(0.1)
             while not app.deck.drills:
                 await pilot.pause(0.1)
             assert [job.job_id for job in app.deck.jobs] == ["from-the-list"]
-            assert "trying again: " in screen_text(pilot)
             await pilot.press("4")
             await pilot.pause(0.3)
             assert "DRILL worker-loss w0  PASSED" in screen_text(pilot)

@@ -65,7 +65,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         # Without this Textual turns colours to greys under NO_COLOR, and still sends them.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.deck = deck or Deck()
-        self.link = Link(self, reach)
+        self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
         self._flushed_at = float("-inf")
         self._ticks = 0
@@ -115,7 +115,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         if (awaited := self.deck.drain_awaited()) is not None:
             self._announce(awaited)
         screen = self.front()
-        if screen is not None and screen.is_mounted and self.size.height:
+        if screen is not None and screen.stands and self.size.height:
             screen.flush()
 
     def _announce(self, awaited: Awaited) -> None:
@@ -146,7 +146,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
     @property
     def _jobs_screen(self) -> JobsScreen | None:
         for screen in self._screen_stacks.get("jobs", ()):
-            if isinstance(screen, JobsScreen) and screen.is_mounted:
+            if isinstance(screen, JobsScreen) and screen.stands:
                 return screen
         return None
 

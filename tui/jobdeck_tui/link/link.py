@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from textual.dom import DOMNode
+
+from jobdeck_tui.deck import Deck
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
 from jobdeck_tui.link.listing import Listing
@@ -11,7 +14,6 @@ from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
-    from jobdeck_tui.app import DeckApp
     from jobdeck_tui.client.feed import FeedItem
 
 
@@ -28,9 +30,13 @@ class Reach(Protocol):
 class Link:
     """The one user of the client."""
 
-    def __init__(self, program: "DeckApp", reach: Reach) -> None:
-        self._wire = Wire(program)
+    def __init__(
+        self, program: DOMNode, deck: Deck, reach: Reach, give_up: Callable[[str, int], None]
+    ) -> None:
+        """``give_up`` takes the reason why there is no server, and an exit code."""
+        self._wire = Wire(program, deck)
         self._reach = reach
+        self._give_up = give_up
         self.jobs = JobReader(self._wire)
         self.dask = DaskReader(self._wire)
         self._listing = Listing(self._wire)
@@ -50,7 +56,7 @@ class Link:
         try:
             url = await self._reach.reach(self._say_progress)
         except ClientError as error:
-            self._wire.program.give_up(error.message, getattr(error, "exit_code", 3))
+            self._give_up(error.message, getattr(error, "exit_code", 3))
             return
         self._wire.deck.server_words = url.split("://", 1)[-1]
         self._say_progress("")

@@ -38,7 +38,7 @@ class Listing:
             except ClientError as error:
                 if not told:
                     words = f"The job list could not be read whole, trying again: {error.message}"
-                    self._wire.program.tell(words, severity="warning")
+                    self._wire.deck.say(words, "warn")
                 told = True
                 await asyncio.sleep(AGAIN_SECONDS)
             else:

@@ -74,7 +74,7 @@ class Sender:
                 await self._wire.api.start_drill(fault.name, confirm=fault.name, target=fault.target)
             )
         except ClientError as error:
-            self._wire.program.tell(f"The drill was not started: {error.message}", severity="error")
+            self._wire.deck.say(f"The drill was not started: {error.message}", "bad")
         self._wire.deck.fresh = True
 
     def pending(self) -> list[Tracked]:
