@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import httpx
 from jobdeck_backend.jobs.records import Attempt, Job, StageRun
@@ -191,6 +192,15 @@ class RunningBackend:
         with self.database.read() as tx:
             return jobs.load_stages(tx, job_id)
 
+    def effects(self, job_id: str) -> list[dict[str, Any]]:
+        """The job's effects as the operations API tells them."""
+        return list(self.http.get(f"/v1/ops/jobs/{job_id}").json()["effects"])
+
+    def judge(self, job_id: str, key: str, verdict: str, **body: Any) -> httpx.Response:
+        """Give a verdict on an effect."""
+        path = f"/v1/ops/jobs/{job_id}/effects/{quote(key)}"
+        return self.http.post(path, json={"verdict": verdict, **body})
+
     def transitions(self, job_id: str) -> list[str]:
         """The names of the job's transitions in order."""
         with self.database.read() as tx:
@@ -233,7 +243,7 @@ class RunningBackend:
     def violations(self) -> list[fsck.Violation]:
         """The invariants that the records break."""
         with self.database.read() as tx:
-            return fsck.check(tx)
+            return fsck.check(tx, self.state_dir / "probe-journal.jsonl")
 
     # Its processes.
 

@@ -16,7 +16,7 @@ FUNCTION_LINES_MAX = 70
 BACKEND, DECK = "jobdeck_backend", "jobdeck_tui"
 
 # What each part of the backend may import of it, beside itself.
-LEAVES = {"errors", "settings", "clock", "logs", "loops", "instance"}
+LEAVES = {"errors", "settings", "clock", "logs", "loops", "instance", "addresses"}
 LAYERS = {
     "errors": set(),
     "settings": set(),
@@ -24,11 +24,13 @@ LAYERS = {
     "logs": set(),
     "loops": set(),
     "instance": LEAVES,
+    "addresses": {"errors"},
     "jobs": LEAVES,
     "store": LEAVES | {"jobs"},
     "commands": LEAVES | {"jobs", "store"},
-    "workflows": {"settings", "errors", "clock", "jobs.records"},
+    "workflows": {"settings", "errors", "clock", "addresses", "jobs.records"},
     "scheduling": LEAVES | {"jobs", "store", "commands", "workflows"},
+    "notify": LEAVES | {"jobs", "store", "commands"},
     "recovery": LEAVES | {"jobs", "store", "commands", "scheduling"},
     "api": LEAVES | {"jobs", "store", "commands", "scheduling", "recovery", "workflows.registry"},
 }
@@ -40,6 +42,7 @@ ONLY = {
     "dask": {"scheduling"},
     "sqlalchemy": {"store", "commands", "recovery", "app", "api", "scheduling"},
     "alembic": {"store"},
+    "httpx": {"addresses", "notify", "workflows"},
     "fastapi": {"api", "app"},
     "starlette": {"api", "app"},
     "langgraph": {"workflows", "store", "scheduling"},

@@ -1,5 +1,10 @@
 """``python -m jobdeck_backend``: one backend on one state directory, until it is told to stop."""
 
+import signal
+
+# Before the imports, which take a second: an interrupt meanwhile ends the program without their traceback.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import asyncio
 import gc
 import json
@@ -34,8 +39,11 @@ class Server(uvicorn.Server):
         self._backend = backend
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """SIGINT or SIGTERM: a clean end, so nothing is raised again; the second one does not wait."""
-        self.force_exit = self.should_exit
+        """SIGINT or SIGTERM: a clean end, so nothing is raised again; the second one does not wait for it."""
+        if self.should_exit:
+            # As good as SIGKILL, which the records outlive and the cluster does not.
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
         self.end()
 
     def end(self) -> None:
@@ -105,6 +113,11 @@ def _end_with_stdin(server: Server) -> None:
 )
 @click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
 @click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Threads of each worker.")
+@click.option(
+    "--recovery",
+    type=click.Choice(["auto", "manual"]),
+    help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
+)
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
 @click.option("--follow-stdin", is_flag=True, help="Stop when standard input ends.")
 def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
@@ -119,6 +132,9 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     settings = Settings()
     logs.configure()
+    os.umask(
+        0o077
+    )  # what jobs were given is nobody else's to read, also in a directory that others may enter
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:

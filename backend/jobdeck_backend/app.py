@@ -15,9 +15,11 @@ from jobdeck_backend.api import (
     operations_cluster,
     operations_feed,
     operations_jobs,
+    operations_recovery,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
+from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.streams import Streaming
@@ -50,7 +52,7 @@ class Backend:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
         self.loop = loop = asyncio.get_running_loop()
         self.tailer = Tailer(self.database)
-        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.poke))
+        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
         self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
@@ -146,9 +148,18 @@ def create_app(backend: Backend) -> FastAPI:
         yield
         await backend.stop()
 
-    app = FastAPI(title="jobdeck", lifespan=lifespan)
+    # No documentation pages: FastAPI's load scripts from elsewhere, which would run with this origin's rights.
+    app = FastAPI(title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None)
     failures.install(app, backend.settings)
+    app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)
-    for module in (jobs, operations, operations_jobs, operations_acts, operations_cluster, operations_feed):
+    operations_modules = (
+        operations_jobs,
+        operations_acts,
+        operations_cluster,
+        operations_recovery,
+        operations_feed,
+    )
+    for module in (jobs, operations, *operations_modules):
         app.include_router(module.router)
     return app

@@ -1,10 +1,36 @@
-"""Wall time that cannot jump: anchored once to the monotonic clock (R11)."""
+"""Wall time that cannot jump: anchored once to the monotonic clock, which is one for the whole machine (R11)."""
 
 import time
+from datetime import UTC, datetime
 
-_ANCHOR = time.time() - time.monotonic()
+_anchor = time.time() - time.monotonic()
+
+
+LATEST = 253_402_300_799.0
+"""9999-12-31T23:59:59Z: a later time cannot be written in four digits of year, so none may be stored."""
 
 
 def now() -> float:
     """Unix seconds, UTC. A step of the system's clock after the process started does not move it."""
-    return _ANCHOR + time.monotonic()
+    return _anchor + time.monotonic()
+
+
+def anchor() -> float:
+    """What ties this process's ``now`` to the machine's monotonic clock; for processes that must agree with it."""
+    return _anchor
+
+
+def adopt(anchor: float) -> None:
+    """Tell the time as the process on this machine does whose ``anchor`` it is."""
+    global _anchor
+    _anchor = anchor
+
+
+def iso(at: float) -> str:
+    """Unix seconds as ISO 8601 with ``+00:00``, as the jobs API writes it."""
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+def zulu(at: float) -> str:
+    """Unix seconds as ISO 8601 with ``Z``, as the operations API writes it."""
+    return iso(at).replace("+00:00", "Z")

@@ -4,6 +4,7 @@ JobdeckError
 ├── Refused            the request cannot be done; nothing was changed
 │   ├── UnknownWorkflow      400  unknown_agent_type
 │   ├── InvalidInput         422  invalid_input
+│   │   └── AddressRefused   422  address_refused
 │   ├── TooLarge             413  too_large
 │   ├── JobNotFound          404  not_found
 │   ├── NotFound             404  not_found
@@ -11,10 +12,12 @@ JobdeckError
 │   ├── Changed              409  changed
 │   ├── NotEligible          409  not_eligible
 │   ├── DeadlinePassed       409  deadline_passed
+│   ├── VerdictNeeded        409  effect_uncertain
 │   └── NotAllowed           403  not_allowed
 ├── Unavailable        503  unavailable   try again later; nothing was changed
 ├── JobStopped         an execution no longer owns its job (never crosses HTTP)
-│   └── BudgetSpent      its deadline passed before the next stage
+│   ├── BudgetSpent      its deadline passed before the next stage
+│   └── EffectUncertain  only a person can tell whether an effect happened: the job is to be held
 ├── LeaseLost          a background owner was replaced (never crosses HTTP)
 └── StartRefused       the program cannot start; its exit code says why
 """
@@ -52,6 +55,12 @@ class InvalidInput(Refused):
 
     code = "invalid_input"
     http_status = 422
+
+
+class AddressRefused(InvalidInput):
+    """A URL leads to an address that this server does not send to."""
+
+    code = "address_refused"
 
 
 class TooLarge(Refused):
@@ -102,6 +111,12 @@ class DeadlinePassed(NotEligible):
     code = "deadline_passed"
 
 
+class VerdictNeeded(NotEligible):
+    """An effect of the job is uncertain; a verdict must come first."""
+
+    code = "effect_uncertain"
+
+
 class NotAllowed(Refused):
     """The server does not allow this act."""
 
@@ -124,6 +139,10 @@ class JobStopped(JobdeckError):  # noqa: N818
 
 class BudgetSpent(JobStopped):
     """The deadline passed between two stages: the execution must end as expired."""
+
+
+class EffectUncertain(JobStopped):
+    """An effect of an earlier attempt may or may not have happened: the job is held for a person's verdict."""
 
 
 class LeaseLost(JobdeckError):  # noqa: N818

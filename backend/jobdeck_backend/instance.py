@@ -3,12 +3,15 @@
 import fcntl
 import json
 import os
+import shutil
 from pathlib import Path
 
 from jobdeck_backend.errors import StartRefused
 
 EXIT_IN_USE = 10
 EXIT_NOT_WRITABLE = 12
+FREE_BYTES_MIN = 1 << 20
+"""Less room than this, and the database could not even be opened: its log needs some."""
 
 
 class InstanceLock:
@@ -35,7 +38,17 @@ class InstanceLock:
                 f"another jobdeck runs on {state_dir} ({holder}); attach to it, or name another --state-dir",
                 EXIT_IN_USE,
             ) from None
-        self.publish(None)
+        try:
+            self.publish(None)
+            free_bytes = shutil.disk_usage(state_dir).free
+        except OSError:
+            free_bytes = 0
+        if free_bytes < FREE_BYTES_MIN:
+            raise StartRefused(
+                f"there is no room left to write in the state directory {state_dir}; "
+                "make some, or name another with --state-dir",
+                EXIT_NOT_WRITABLE,
+            )
 
     def publish(self, url: str | None) -> None:
         """Say who runs here, and where it answers."""

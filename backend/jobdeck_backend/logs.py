@@ -1,9 +1,33 @@
-"""How every process of the backend logs: lines on standard error, tracebacks without anybody's values."""
+"""How every process of the backend logs: plain lines on standard error, tracebacks without anybody's values.
+
+What jobs say gets into logs too, by the message of an exception at the latest. A terminal that shows the log must
+not obey it (R38).
+"""
 
 import logging
 import sys
 
 import structlog
+
+ENTRY_CHARS_MAX = 20_000
+
+
+def printable(entry: str) -> str:
+    """An entry as any terminal may show it: bounded, and what it would obey or hide written as an escape."""
+    shown = entry if len(entry) <= ENTRY_CHARS_MAX else entry[:ENTRY_CHARS_MAX] + "… (cut)"
+    if shown.isprintable():
+        return shown
+    return "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else character.encode("unicode_escape").decode()
+        for character in shown
+    )
+
+
+class _PrintableFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def configure() -> None:
@@ -14,12 +38,10 @@ def configure() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             # Plain: the pretty formatter prints local variables, and with them what jobs were given (R38).
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+            lambda _logger, _method, entry: printable(str(entry)),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.WARNING,
-        force=True,
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

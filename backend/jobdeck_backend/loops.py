@@ -2,6 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
+from contextlib import suppress
 
 import structlog
 
@@ -42,16 +43,19 @@ class Loop(ABC):
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
+        failure = ""
         while True:
             self._wake.clear()
             began = loop.time()
             try:
                 await self.run_once()
-            except Exception:
-                log.exception("a background duty failed; it goes on", duty=type(self).__name__)
+                failure = ""
+            except Exception as error:
+                # Four times a second for as long as a disk is full, say: once is enough to be read.
+                if failure != (failure := repr(error)):
+                    log.exception("a background duty failed; it goes on", duty=type(self).__name__)
             if self.pause_s:
                 await asyncio.sleep(max(self.pause_s, loop.time() - began))
-            try:
-                await asyncio.wait_for(self._wake.wait(), self.interval_s)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.interval_s):
+                    await self._wake.wait()

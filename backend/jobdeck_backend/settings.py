@@ -5,6 +5,7 @@ passing through Dask.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from platformdirs import user_state_path
 from pydantic import Field
@@ -19,6 +20,8 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8787, ge=0, le=65535)
     """0 takes a free one; the ready line names it."""
+    trusted_hosts: str = "localhost"
+    """Host names, with commas between them: other names of this server, and hosts whose web pages may use it."""
     state_dir: Path = Field(default_factory=lambda: user_state_path("jobdeck"))
     """Database, journals, logs and lock of one instance."""
 
@@ -27,12 +30,19 @@ class Settings(BaseSettings):
     dask_threads_per_worker: int = Field(default=1, ge=1, le=64)
     allow_drills: bool = True
 
+    allow_private_addresses: bool = False
+    """Whether requests that callers name (callbacks, webhooks) may go to private and loopback addresses."""
+
     input_bytes_max: int = 1 << 20
     body_bytes_max: int = 4 << 20
     dispatch_window: int = Field(default=256, ge=1)
     """Jobs handed to Dask beyond its slots."""
     lost_attempts_max: int = Field(default=3, ge=1)
     """Attempts a job may lose with their worker before it is held for a person."""
+    recovery: Literal["auto", "manual"] = "auto"
+    """``manual``: after a loss jobs wait for an operator to apply the plan; deadlines still expire them."""
+    ghost_timeout_s: float = Field(default=300.0, gt=0)
+    """How long a lost job may wait for its recovery before it is a failure."""
 
     heartbeat_s: float = 5.0
     heartbeat_stale_s: float = 20.0

@@ -90,10 +90,12 @@ class TestRefusals:
             {"deadline": "tomorrow"},
             {"deadline": "2030-01-01T00:00:00"},
             {"deadline": "2001-01-01T00:00:00Z"},
+            {"deadline": "9999-12-31T23:59:59-23:59"},
             {"deadline": "2090-01-01T00:00:00Z", "deadline_seconds": 5},
             {"after_policy": "maybe"},
             {"after": "one"},
             {"after": ["nobody"]},
+            {"job_id": "ouroboros", "after": ["ouroboros"]},
             {"thread_id": "no spaces"},
             {"queue": "no spaces"},
             {"priority": 1001},
@@ -165,6 +167,7 @@ class TestRefusals:
 
     def test_a_cursor_that_is_none_is_422(self, backend: RunningBackend) -> None:
         assert backend.http.get(f"{JOBS}/job/no-such-job/stream/x").status_code == 422
+        assert backend.http.get(f"{JOBS}/job/no-such-job/stream/{10**30}").status_code == 422
         headers = {"Last-Event-ID": "x"}
         assert backend.http.get(f"{JOBS}/job/no-such-job/stream", headers=headers).status_code == 422
 

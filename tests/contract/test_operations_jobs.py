@@ -89,6 +89,19 @@ def test_a_cursor_of_another_order_is_refused(backend: RunningBackend, finished:
 # One job.
 
 
+def test_a_number_too_large_for_the_database_is_refused(backend: RunningBackend, finished: list[str]) -> None:
+    huge = 1 << 63
+    job_id = finished[0]
+    answers = [
+        backend.http.get(f"/v1/jobs/async/job/{job_id}/stream/{huge}"),
+        backend.http.get(f"/v1/jobs/async/job/{job_id}/stream", headers={"Last-Event-ID": "9" * 18}),
+        backend.http.get(f"{OPS}/audit", params={"after": huge}),
+        backend.http.post(f"{OPS}/jobs/{job_id}/cancel", json={"version": huge}),
+        backend.http.post(f"{OPS}/jobs/{job_id}/resume", json={"version": -1}),
+    ]
+    assert [answer.status_code for answer in answers] == [422, 200, 422, 422, 422]
+
+
 def test_a_detail_has_request_transitions_attempts_and_stages_with_evidence(
     backend: RunningBackend, finished: list[str]
 ) -> None:
@@ -180,10 +193,28 @@ def test_an_expired_job_needs_a_grant_before_its_resume(backend: RunningBackend)
     backend.wait_for(job_id, "success")
 
 
+def test_a_number_too_large_for_the_database_is_refused_in_words(
+    backend: RunningBackend, finished: list[str]
+) -> None:
+    assert backend.http.get(f"{OPS}/audit", params={"after": 10**30}).status_code == 422
+    assert backend.act(finished[0], "cancel", version=10**30).status_code == 422
+
+
 def test_a_grant_names_one_window(backend: RunningBackend, finished: list[str]) -> None:
     for body in ({}, {"deadline": "2030-01-01T00:00:00Z", "extend_seconds": 5}, {"deadline": "tomorrow"}):
         assert backend.act(finished[0], "grant", **body).status_code == 422
     assert backend.act(finished[0], "grant", extend_seconds=5).status_code == 409
+
+
+def test_a_deadline_that_no_calendar_can_write_is_never_granted(backend: RunningBackend) -> None:
+    job_id = backend.submit(
+        deadline="9999-12-31T23:59:59Z", after=[backend.submit({"name": "a", "seconds": 2})]
+    )
+    refused = backend.act(job_id, "grant", extend_seconds=1)
+    assert (refused.status_code, refused.json()["detail"]["code"]) == (422, "invalid_input")
+    assert row(backend, job_id)["deadline"] == "9999-12-31T23:59:59Z"
+    assert get(backend, "jobs")["jobs"], "one job's deadline never takes the list away"
+    backend.wait_for(job_id, "success")
 
 
 def test_a_paused_queue_keeps_its_jobs_in_the_backlog_and_says_so(backend: RunningBackend) -> None:

@@ -70,6 +70,32 @@ def test_a_directory_that_cannot_be_written_is_refused_by_name(tmp_path: Path, w
     assert snapshot(tmp_path) == {"file": b"in the way"}
 
 
+def test_a_full_disk_is_refused_by_name(tmp_path: Path) -> None:
+    # No file may grow, which is what a process sees of a full disk.
+    command = [sys.executable, "-m", "jobdeck_backend", "--port", "0", "--state-dir", str(tmp_path)]
+    nothing_may_grow = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
+    result = subprocess.run(
+        [sys.executable, "-c", nothing_may_grow + "os.execv(sys.argv[1], sys.argv[1:])", *command],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        stdin=subprocess.DEVNULL,
+    )
+    sentence = refused(result, 12)
+    assert "no room left" in sentence
+    assert str(tmp_path) in sentence
+
+
+def test_what_jobs_were_given_is_nobody_elses_to_read(start_backend, tmp_path: Path) -> None:
+    state_dir = tmp_path / "open"
+    state_dir.mkdir(mode=0o755)
+    backend = start_backend(state_dir=state_dir)
+    backend.wait_for(backend.submit({"name": "only", "seconds": 0}), timeout_s=30)
+    modes = {path.name: path.stat().st_mode & 0o077 for path in state_dir.rglob("*") if path.is_file()}
+    assert modes["jobdeck.db"] == 0
+    assert not any(modes.values()), modes
+
+
 @pytest.mark.parametrize(
     "bytes_", [b"this is no database, and never was one" * 200, b"SQLite format 3\0" + bytes(5000)]
 )

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 from jobdeck_tui.client.embedded import EmbeddedBackend, last_line
@@ -41,6 +42,23 @@ def test_kill_9_of_the_deck_leaves_no_backend_behind(tmp_path):
     deck.wait()
     deck.stdout.close()
     wait_until(lambda: not is_alive(pid))
+
+
+def test_a_backend_that_is_still_starting_is_ended_at_once(tmp_path):
+    embedded = EmbeddedBackend(tmp_path / "s")
+    failures = []
+
+    def start():
+        with pytest.raises(StartFailed) as caught:
+            embedded.start()
+        failures.append(caught.value.message)
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    wait_until(lambda: embedded.owned)
+    embedded.stop()
+    starting.join(10)
+    assert [f"exit code {-signal.SIGTERM}" in message for message in failures] == [True], failures
 
 
 def test_a_port_that_is_taken_is_told_with_its_exit_code(tmp_path):

@@ -60,7 +60,7 @@ def test_r16_a_cancel_is_seen_only_when_the_worker_acknowledged():
     acts = Acts(grace_seconds=0)
     asked = acts.request(Act.CANCEL, job(state="running"), NOW)
     acts.due(NOW, live=True)
-    cancelling = job(state="cancelled", version=4, cancel_requested_at=NOW)
+    cancelling = job(state="cancelled", version=4, cancel_requested_at=NOW, slot_taken=True)
     assert acts.accepted(asked.number, cancelling, NOW + 0.1).phase is Phase.ACCEPTED
     assert acts.observe([cancelling], NOW + 0.5) == []
     (seen,) = acts.observe([replace(cancelling, cancel_acknowledged_at=NOW + 1)], NOW + 1)
@@ -119,7 +119,11 @@ def test_whatever_is_pressed_an_act_is_sent_at_most_once_and_not_after_its_undo(
         (Act.CANCEL, {"state": "running"}, None),
         (Act.CANCEL, {"state": "held"}, None),
         (Act.CANCEL, {"state": "succeeded"}, "already DONE"),
-        (Act.CANCEL, {"state": "cancelled", "cancel_requested_at": NOW}, "already CANCELLING"),
+        (
+            Act.CANCEL,
+            {"state": "cancelled", "cancel_requested_at": NOW, "slot_taken": True},
+            "already CANCELLING",
+        ),
         (Act.EXPIRE, {"state": "expired"}, "already EXPIRED"),
         (Act.RESUME, {"state": "failed"}, None),
         (Act.RESUME, {"state": "held"}, None),

@@ -140,8 +140,10 @@ def test_columns_drop_by_priority():
 
 
 def test_r16_a_cancel_nobody_acknowledged_and_a_late_heartbeat_are_shown():
-    asked = job(state="cancelled", cancel_requested_at=NOW)
+    asked = job(state="cancelled", cancel_requested_at=NOW, slot_taken=True)
     assert display_state(asked) == "cancelling"
+    ended = job(state="cancelled", cancel_requested_at=NOW, slot_taken=False)
+    assert display_state(ended) == "cancelled", "its thread ended without a word: no slot is taken"
     assert (
         display_state(job(state="cancelled", cancel_requested_at=NOW, cancel_acknowledged_at=NOW))
         == "cancelled"

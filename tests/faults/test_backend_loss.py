@@ -2,9 +2,13 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
+import httpx
 import pytest
 from running_backend import Frame, RunningBackend, wait_until
 
@@ -128,3 +132,32 @@ def test_a_backend_with_a_hanging_fork_server_ends_all_the_same(start_backend) -
     backend.signal(signal.SIGTERM)
     backend.wait_until_gone(8)
     assert backend.process.returncode == 0
+
+
+def test_a_second_signal_does_not_wait_and_leaves_no_process_and_no_traceback(start_backend) -> None:
+    backend: RunningBackend = start_backend()
+    backend.wait_for_dask()
+    os.kill(backend.pid_of("fork server"), signal.SIGSTOP)  # so that a clean end takes a while
+    backend.signal(signal.SIGINT)
+    wait_until(lambda: not answers(backend.url), what="it serves no more")
+    backend.signal(signal.SIGINT)
+    backend.wait_until_gone(1)
+    assert backend.process.returncode == -signal.SIGINT
+    assert "Traceback" not in backend.log.read_text()
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/live", timeout=1).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def test_an_interrupt_during_the_imports_ends_without_a_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "jobdeck_backend", "--port", "0", "--state-dir", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    maps = Path(f"/proc/{process.pid}/maps")
+    wait_until(lambda: "pydantic_core" in maps.read_text(), what="the imports are on their way")
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=10) == (b"", b"")
+    assert process.returncode == -signal.SIGINT

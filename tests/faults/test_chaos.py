@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: every job ends, and the records stay whole (I1, I3, I4, I6, I8, I18)."""
+"""Whatever happens, in whatever order: every job ends, and the records stay whole (I1, I3, I4, I6, I8, I11, I18)."""
 
 import os
 import random
@@ -48,13 +48,16 @@ class Chaos:
         self.stages[job_id] = names
 
     def _stage(self, name: str) -> dict:
-        kind = self.random.choice(["plain", "plain", "sync", "events", "tokens", "deaf", "blocking"])
+        kind = self.random.choice(
+            ["plain", "plain", "sync", "events", "tokens", "deaf", "blocking", "effect"]
+        )
         flags = {
             "sync": {"sync": True},
             "events": {"events": 5},
             "tokens": {"tokens": 20},
             "deaf": {"ignore_cancel": True},
             "blocking": {"block_loop": True},
+            "effect": {"effect": {"key": "pay", "policy": self.random.choice(["repeatable", "probe"])}},
         }
         return {"name": name, "seconds": self.random.uniform(0, 0.5), **flags.get(kind, {})}
 

@@ -79,3 +79,25 @@ def test_r38_a_hostile_refusal_is_told_as_text(text):
     assert code == 4
     assert said == ""
     assert is_safe(complained, lines=True)
+
+
+@pytest.mark.parametrize("answer", [[], {}, None, "text", {"job_id": 7, "why": []}])
+@pytest.mark.parametrize(
+    "command",
+    [("show", "a-job-id"), ("submit", "probe", "{}"), ("cancel", "a-job-id")],
+    ids=lambda one: one[0],
+)
+def test_an_answer_of_another_shape_is_one_sentence_and_exit_3(command, answer):
+    with HostileServer(200, answer) as url:
+        code, said, complained = output(*command, "--server", url)
+    assert (code, said) == (3, "")
+    assert complained.startswith("jobdeck: The server's answer is not what a jobdeck server says (")
+    assert complained.count("\n") == 1
+
+
+def test_r36_a_server_that_broke_does_not_pass_for_one_that_changed_nothing():
+    with HostileServer(500, {"detail": "oops"}) as url:
+        code, _said, complained = output("submit", "probe", "{}", "--server", url)
+    assert code == 3
+    assert "may or may not have been done" in complained
+    assert "Nothing was changed" not in complained

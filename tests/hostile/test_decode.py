@@ -66,6 +66,7 @@ READERS = [
     decode.overview,
     decode.event,
     decode.job_detail,
+    decode.effect,
     decode.cluster,
     decode.queue,
     decode.drill,

@@ -13,8 +13,14 @@ FAILED = view("aaaa-1", outcome="failed", queue="research", workflow="deep_resea
 EXPIRED = view("bbbb-2", outcome="expired", queue="demo")
 RUNNING = running("cccc-3", deadline=NOW + 30, note="writing section 3/7", worker="w3-e1")
 BACKLOG = view("dddd-4", deadline=NOW + 7200, accepted_at=NOW - 900, priority=5)
-CANCELLING = view("eeee-5", outcome="cancelled", cancel_requested_at=NOW - 1)
+CANCELLING = view("eeee-5", outcome="cancelled", cancel_requested_at=NOW - 1, heartbeat_at=NOW)
 ALL = (FAILED, EXPIRED, RUNNING, BACKLOG, CANCELLING)
+
+
+UNANSWERED = view(
+    "ffff-6", outcome="cancelled", cancel_requested_at=NOW - 1, heartbeat_at=NOW, attempt_ended_at=NOW
+)
+"""Cancelled, its worker killed before it could acknowledge."""
 
 
 def found(text: str) -> list[str]:
@@ -106,3 +112,9 @@ def test_pages_of_an_order_are_the_whole_list_once(sort: str, rows: list[JobView
 def test_an_unknown_order_is_refused_naming_those_there_are() -> None:
     with pytest.raises(InvalidInput, match="accepted, left, slack"):
         Order("beauty")
+
+
+def test_r37_a_cancel_that_no_thread_is_left_to_acknowledge_is_not_pending() -> None:
+    assert not compile_filter("state:cancelling")(UNANSWERED, NOW)
+    assert compile_filter("state:cancelled")(UNANSWERED, NOW)
+    assert compile_filter("state:finished")(UNANSWERED, NOW)

@@ -74,5 +74,6 @@ def test_what_is_not_allowed_is_refused_in_words(status: Status, verb: Verb) -> 
             advance(status, verb)
 
 
-def test_each_outcome_has_its_own_verb() -> None:
-    assert sorted(OUTCOMES.values()) == sorted(Outcome)
+def test_each_outcome_has_its_own_verb_and_a_failure_for_want_of_a_worker_one_more() -> None:
+    assert sorted(OUTCOMES.values()) == sorted([*Outcome, Outcome.FAILED])
+    assert OUTCOMES[Verb.TIME_OUT] is Outcome.FAILED

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
 from job_views import NOW, OPEN, running, view
-from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.jobs.records import Attempt, Effect, Policy
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 
@@ -63,7 +64,7 @@ def test_a_running_job_is_told_with_its_worker_and_heartbeat() -> None:
 
 
 def test_r16_a_cancel_that_is_not_acknowledged_is_told_with_how_long_and_that_its_slot_is_taken() -> None:
-    reason = why(view(outcome="cancelled", cancel_requested_at=NOW - 7), attempt=ATTEMPT)
+    reason = why(view(outcome="cancelled", cancel_requested_at=NOW - 7, heartbeat_at=NOW), attempt=ATTEMPT)
     assert reason.code == "cancelling"
     assert "7 s ago" in reason.text
     assert "its slot is still taken" in reason.text
@@ -84,3 +85,27 @@ def test_a_held_job_says_what_it_needs() -> None:
     reason = why(view(held_reason="3 attempts ended with their worker"))
     assert reason.code == "held"
     assert "until a person resumes it" in reason.text
+
+
+EFFECT = Effect("job-1/pay/1/charge/0", "job-1", "charge", "pay", 1, "manual", "uncertain", "{}", 1, 1, NOW)
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (Policy.MANUAL, "it asks first for a verdict on effect charge"),
+        (Policy.PROBE, "it asks the provider whether effect charge happened"),
+        (Policy.IDEMPOTENT, "it calls effect charge again with the same key"),
+        (Policy.REPEATABLE, "it calls effect charge again."),
+    ],
+)
+def test_r25_a_held_job_says_by_which_effect_and_what_a_resume_would_do(policy: Policy, words: str) -> None:
+    reason = why(view(held_reason="worker lost"), uncertain=replace(EFFECT, policy=policy))
+    assert reason.data == {"held_reason": "worker lost", "effect": EFFECT.key}
+    assert words in reason.text
+
+
+def test_r25_the_uncertainty_of_a_finished_job_stays_in_view() -> None:
+    reason = why(view(outcome="expired", outcome_reason="deadline passed while queued"), uncertain=EFFECT)
+    assert reason.text.endswith("Nobody knows whether its effect charge happened.")
+    assert reason.data["effect"] == EFFECT.key

@@ -126,6 +126,7 @@ def test_r28_a_slow_reader_is_told_that_it_is_behind_and_holds_no_memory(tmp_pat
             new, behind = subscription.take()
             assert behind
             assert len(new) < tailer.BACKLOG_MAX
+            assert log.tailer.dropped == 1
             await asyncio.to_thread(log.append, "one")
             assert len(await gather(subscription, 1)) == 1
 
@@ -155,5 +156,20 @@ def test_stopping_lets_every_waiting_reader_go(tmp_path: Path) -> None:
             async with asyncio.timeout(5):
                 await waiting
             assert subscription.take() == ([], False)
+
+    in_loop(tmp_path, test)
+
+
+def test_a_listener_that_fails_stops_nobody_else_from_hearing(tmp_path: Path) -> None:
+    async def test(log: Log) -> None:
+        def fail(_page: Sequence[StoredEvent]) -> None:
+            raise ValueError("a listener's own trouble")
+
+        heard = Heard(log.tailer)
+        log.tailer.listen(fail)
+        for count in range(1, 4):
+            await asyncio.to_thread(log.append, "one")
+            await heard.wait(count)
+        assert [event.seq for event in heard.events] == [2, 3, 4]
 
     in_loop(tmp_path, test)

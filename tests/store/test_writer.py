@@ -16,6 +16,7 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.writer import Writer
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
 PROCESSES = 8
 COMMANDS = 60
@@ -163,3 +164,24 @@ def test_r26_eight_processes_write_one_log_without_gaps_or_losses(database: Data
     positions = [event.position for event in log]
     assert positions == sorted(positions)
     assert len(stored_ids(database)) == PROCESSES * COMMANDS // 2 + 1
+
+
+def test_r3_nothing_is_accepted_into_a_database_that_was_removed_or_replaced(
+    database: Database, writer: Writer, tmp_path: Path
+) -> None:
+    writer.submit(submit, new_job("kept"), now()).result(10)
+    (tmp_path / "jobdeck.db").rename(tmp_path / "aside.db")
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="removed or replaced"):
+            writer.submit(submit, new_job("lost"), now()).result(10)
+        (tmp_path / "jobdeck.db").touch()
+    (tmp_path / "aside.db").rename(tmp_path / "jobdeck.db")
+    writer.submit(submit, new_job("later"), now()).result(10)
+    assert stored_ids(database) == {"kept", "later"}
+
+
+def test_r38_an_error_of_the_database_does_not_repeat_what_was_given(database: Database) -> None:
+    with pytest.raises(DBAPIError) as caught, database.read() as tx:
+        tx.execute(text("SELECT * FROM nowhere WHERE x = :x"), {"x": "a secret"})
+    assert "nowhere" in str(caught.value)
+    assert "a secret" not in str(caught.value)

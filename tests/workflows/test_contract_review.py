@@ -6,7 +6,8 @@ import pytest
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.workflows.licences.clauses import clause_at, split_clauses
 from jobdeck_backend.workflows.plain import plain
-from jobdeck_backend.workflows.registry import REVIEW_STAGES, find
+from jobdeck_backend.workflows.registry import find
+from jobdeck_backend.workflows.review_input import REVIEW_STAGES
 from workflow_execution import Execution, ListRecorder
 
 LONG = make_wording.sources().get("GPL-3.0", make_wording.sources()["PSF-2.0"])[0]

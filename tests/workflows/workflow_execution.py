@@ -1,12 +1,15 @@
 """A real LangGraph run with a recorder that keeps a list: what these tests put in a worker's place."""
 
 import asyncio
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from jobdeck_backend.errors import JobStopped
+from jobdeck_backend.jobs.records import Effect, EffectState
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows.callbacks import EventCallback
 from jobdeck_backend.workflows.context import JobContext, enter_job_context
@@ -35,6 +38,9 @@ class ListRecorder:
     def stage_completed(self, node: str, step: int, output_hash: str) -> None:
         self.stages.append(("completed", node, step, output_hash))
 
+    def when_saved(self, call) -> None:
+        call()  # there is no saver here whose commit could be waited for
+
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event["type"] == kind]
 
@@ -44,6 +50,26 @@ class ListRecorder:
     @property
     def completed(self) -> list[str]:
         return [node for what, node, _, _ in self.stages if what == "completed"]
+
+
+class DictLedger:
+    """Keeps effects in a dictionary, each called until it is settled."""
+
+    def __init__(self) -> None:
+        self.effects: dict[str, Effect] = {}
+
+    def stage_started(self, node: str, step: int) -> None:
+        """Nothing is counted here: each stage of these tests has one call of a name."""
+
+    def intend(self, name, node, step, policy, request) -> Effect:
+        key = f"job-1/{node}/{step}/{name}/0"
+        wanted = Effect(
+            key, "job-1", name, node, step, policy, EffectState.INTENT, json.dumps(request), 1, 1, 1.0
+        )
+        return self.effects.setdefault(key, wanted)
+
+    def settle(self, key: str, state: EffectState, outcome: Any) -> None:
+        self.effects[key] = replace(self.effects[key], state=state, outcome=json.dumps(outcome))
 
 
 class Execution:
@@ -65,6 +91,7 @@ class Execution:
         record.check_input(request)
         self.workflow, self.request = record, request
         self.recorder = recorder or ListRecorder()
+        self.ledger = DictLedger()
         self.saver = saver or InMemorySaver()
         self.context = JobContext(
             job_id="job-1",
@@ -75,6 +102,7 @@ class Execution:
             cancelled=Event(),
             remaining=lambda: None,
             recorder=self.recorder,
+            ledger=self.ledger,
             predecessors=predecessors or {},
             journal_dir=directory,
             settings=Settings(**{"offline_tokens_per_second": 1e6, "model_retry_s": 0, **settings}),

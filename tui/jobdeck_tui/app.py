@@ -26,6 +26,7 @@ from jobdeck_tui.screens.help import HelpScreen
 from jobdeck_tui.screens.job import JobScreen
 from jobdeck_tui.screens.jobs import JobsScreen
 from jobdeck_tui.screens.my_acts import MyActsScreen
+from jobdeck_tui.screens.recovery import RecoveryScreen
 from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.text.format import plural
 
@@ -46,6 +47,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
     MODES: ClassVar[dict[str, type[Screen[None]]]] = {  # type: ignore[assignment]
         "jobs": JobsScreen,
         "cluster": ClusterScreen,
+        "recovery": RecoveryScreen,
         "drills": DrillsScreen,
         "events": EventsScreen,
     }
@@ -53,6 +55,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "mode('jobs')", "Jobs"),
         Binding("2", "mode('cluster')", "Cluster"),
+        Binding("3", "mode('recovery')", "Recovery"),
         Binding("4", "mode('drills')", "Drills"),
         Binding("5", "mode('events')", "Events"),
         Binding("q", "leave_program", "Quit"),

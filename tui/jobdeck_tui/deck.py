@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from jobdeck_tui.client.models import Cluster, DaskPicture, DaskWorker, Drill, Event, Job, Overview
+from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
 from jobdeck_tui.core.connection import Connection, Truth
@@ -58,6 +59,8 @@ class Deck:
         self.picture: DaskPicture | None = None
         self.picture_trouble = ""
         self.cluster: Cluster | None = None
+        self.plan: RecoveryPlan | None = None
+        self.plan_trouble = ""
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
         self.start_words = ""
@@ -116,6 +119,11 @@ class Deck:
             self.agreement.forget()
         elif self.overview is not None:
             self.agreement.observe(picture, self.overview, self.now())
+
+    def take_plan(self, plan: RecoveryPlan | None, trouble: str = "") -> None:
+        """The recovery plan as it stands, or why it could not be read."""
+        self.plan, self.plan_trouble = plan, trouble
+        self.fresh = True
 
     def take_act(self, tracked: Tracked | None) -> None:
         """An act came further: its row shows it."""

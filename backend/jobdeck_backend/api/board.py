@@ -14,8 +14,9 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.jobs.forecast import Ahead, Forecast, ServiceTime, forecast, service_times
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.jobs.states import State, state_of
-from jobdeck_backend.jobs.view import JobSource, JobView, view_of
+from jobdeck_backend.jobs.view import JobSource, JobView
 from jobdeck_backend.scheduling.snapshot import Snapshot
+from jobdeck_backend.scheduling.views import dask_state, views
 from jobdeck_backend.store import figures, queues, rows
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.figures import LineRow
@@ -92,18 +93,7 @@ class Board:
 
     def views(self, tx: Connection, sources: Sequence[JobSource]) -> list[JobView]:
         """Rows of these jobs, at most ``rows.IDS_MAX``."""
-        snapshot = self._snapshot()
-        finishes = self.picture().forecast.finishes
-        predecessors = rows.predecessors(tx, [source.job_id for source in sources])
-        return [
-            view_of(
-                source,
-                predecessors.get(source.job_id, ()),
-                dask_state=snapshot.jobs.get(source.job_id) if snapshot else None,
-                predicted_finish=finishes.get(source.job_id),
-            )
-            for source in sources
-        ]
+        return views(tx, sources, self._snapshot(), self.picture().forecast.finishes)
 
     def load(self, job_ids: Sequence[str]) -> list[JobView]:
         """The rows of these jobs as they are now; unknown ids have none."""
@@ -162,5 +152,5 @@ def _state(row: LineRow, blocked: Mapping[str, Sequence[str]], snapshot: Snapsho
         held=row.held,
         delivered=row.delivered_epoch is not None,
         blocked=row.job_id in blocked,
-        dask_state=snapshot.jobs.get(row.job_id) if snapshot else None,
+        dask_state=dask_state(snapshot, row.job_id),
     )

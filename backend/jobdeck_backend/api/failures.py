@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DBAPIError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jobdeck_backend.errors import JobdeckError, JobExists, TooLarge, Unavailable, UnknownWorkflow
@@ -26,8 +27,13 @@ def operations_detail(error: JobdeckError) -> dict[str, Any]:
 
 def _respond(request: Request, error: Exception) -> Response:
     assert isinstance(error, JobdeckError)
+    return refusal(request.url.path, error)
+
+
+def refusal(path: str, error: JobdeckError) -> Response:
+    """An error as the API under this path says it."""
     headers = {"Retry-After": str(RETRY_AFTER_S)} if isinstance(error, Unavailable) else None
-    if request.url.path.startswith("/v1/ops"):
+    if path.startswith("/v1/ops"):
         return _json(error.http_status, {"detail": operations_detail(error)}, headers)
     content: dict[str, Any] = {"detail": error.message}
     if isinstance(error, UnknownWorkflow):
@@ -35,6 +41,11 @@ def _respond(request: Request, error: Exception) -> Response:
     elif isinstance(error, JobExists):
         content |= error.details
     return _json(error.http_status, content, headers)
+
+
+def _respond_unreadable(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DBAPIError)
+    return refusal(request.url.path, Unavailable(f"the database cannot be read ({error.orig})"))
 
 
 def _respond_invalid(request: Request, error: Exception) -> Response:
@@ -90,5 +101,6 @@ class BodyLimit:
 def install(app: FastAPI, settings: Settings) -> None:
     """Teach an application its refusals."""
     app.add_exception_handler(JobdeckError, _respond)
+    app.add_exception_handler(DBAPIError, _respond_unreadable)
     app.add_exception_handler(RequestValidationError, _respond_invalid)
     app.add_middleware(BodyLimit, bytes_max=settings.body_bytes_max)

@@ -12,7 +12,7 @@ from typing import Any
 from jobdeck_backend.api import shapes
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.overview import Overview
-from jobdeck_backend.api.streams import control
+from jobdeck_backend.api.streams import control, farewell, place_of
 from jobdeck_backend.api.subscription import Subscription
 from jobdeck_backend.api.unlogged import UnloggedChanges
 from jobdeck_backend.clock import now
@@ -100,10 +100,9 @@ class Feed(Loop):
 
     async def check_cursor(self, cursor: str) -> int:
         """The position a cursor stands for. Raises ``InvalidInput`` for one that this log never gave."""
-        if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18:
-            position = int(cursor)
-            if position <= await asyncio.to_thread(self._last_position):
-                return position
+        position = place_of(cursor)
+        if position is not None and position <= await asyncio.to_thread(self._last_position):
+            return position
         raise InvalidInput("this cursor is not one of this server; open the feed without it")
 
     async def _join(self, subscription: Subscription, after: int | None) -> None:
@@ -157,8 +156,12 @@ class Feed(Loop):
                     self._subscriptions,
                     control("overview", await asyncio.to_thread(self.overview, OVERVIEW_S / 2)),
                 )
-            changed, self._changed = list(self._changed), set()
-            await self._send_rows(self._subscriptions, changed, self._position)
+            changed, self._changed = self._changed, set()
+            try:
+                await self._send_rows(self._subscriptions, list(changed), self._position)
+            except Exception:
+                self._changed |= changed  # no deck was told of all of them
+                raise
             await self._send_acts()
         # Events of the same moment share a frame.
         await asyncio.sleep(COALESCE_S)
@@ -200,5 +203,5 @@ class Feed(Loop):
 
 
 def _say_farewell(subscription: Subscription) -> None:
-    subscription.push(control("job.shutdown", {"message": "server is shutting down; reconnect to go on"}))
+    subscription.push(farewell())
     subscription.end()

@@ -1,12 +1,12 @@
 """Liveness and health."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from sqlalchemy.exc import DBAPIError
 
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import Serving
 from jobdeck_backend.store import events
 
 router = APIRouter(tags=["health"])
@@ -19,7 +19,7 @@ async def live() -> dict[str, str]:
 
 
 @router.get("/health", responses={503: {"description": "the database is not usable"}})
-def health(serving: Annotated[Services, Depends(services)]) -> Response:
+def health(serving: Serving) -> Response:
     """Degraded but 200 without Dask, since jobs are accepted all the same; 503 without a database."""
     answer: dict[str, Any] = {
         "status": "healthy",

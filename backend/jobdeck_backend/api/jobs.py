@@ -4,13 +4,14 @@ import asyncio
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Response
+from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
 from jobdeck_backend.api import jobs_schemas as schemas
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.schemas import Number
+from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.api.state import rebuild
-from jobdeck_backend.api.streams import job_frames, respond
+from jobdeck_backend.api.streams import job_frames, place_of, respond
 from jobdeck_backend.api.times import offset_iso, parse
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
@@ -21,7 +22,6 @@ from jobdeck_backend.jobs.records import Admission
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
-Serving = Annotated[Services, Depends(services)]
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "unknown workflow"},
@@ -30,7 +30,6 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     422: {"description": "a field cannot be used"},
     503: {"description": "the database cannot be written"},
 }
-NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
 
 
 def checked(request: schemas.SubmitRequest, serving: Services) -> NewJob:
@@ -120,7 +119,10 @@ async def stream(
 
 @router.get("/job/{job_id}/stream/{cursor}", response_class=EventSourceResponse, responses=EVENT_STREAM)
 async def stream_after(
-    job_id: str, cursor: int, serving: Serving, last_event_id: Annotated[str | None, Header()] = None
+    job_id: str,
+    cursor: Number,
+    serving: Serving,
+    last_event_id: Annotated[str | None, Header()] = None,
 ) -> EventSourceResponse:
     """A job's events after a cursor; with a header too, the greater of both."""
     return await _stream(serving, job_id, cursor, last_event_id)
@@ -128,9 +130,10 @@ async def stream_after(
 
 async def _stream(serving: Services, job_id: str, cursor: int, header: str | None) -> EventSourceResponse:
     if header is not None:
-        if not header.isascii() or not header.isdigit() or len(header) > 18:
+        seen = place_of(header)
+        if seen is None:
             raise InvalidInput("Last-Event-ID must be the id of an event of this stream")
-        cursor = max(cursor, int(header))
+        cursor = max(cursor, seen)
     await asyncio.to_thread(_must_exist, serving, job_id)
     return respond(job_frames(serving.streaming, job_id, cursor))
 

@@ -3,18 +3,17 @@
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from jobdeck_backend.api import schemas, shapes
 from jobdeck_backend.api.operations_acts import OPERATOR, UNSAID
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
 from jobdeck_backend.store import audit, figures
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API"])
-Serving = Annotated[Services, Depends(services)]
 QueueName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 DONE_WINDOW_S = 60.0
@@ -88,7 +87,7 @@ def workflows() -> Response:
 @router.get("/audit", response_model=schemas.Audit)
 def read_audit(
     serving: Serving,
-    after: Annotated[int, Query(ge=0, description="id of the last row seen")] = 0,
+    after: Annotated[schemas.Number, Query(description="id of the last row seen")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """Every act, oldest first, refused ones too."""

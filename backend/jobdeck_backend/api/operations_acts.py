@@ -1,27 +1,30 @@
-"""The operations API's acts on one job: cancel, expire, resume, grant."""
+"""The operations API's acts on one job: cancel, expire, resume, grant, and a verdict on an effect."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import parse
 from jobdeck_backend.clock import now
-from jobdeck_backend.commands import operators
+from jobdeck_backend.commands import effects, operators
 from jobdeck_backend.errors import InvalidInput, Refused
+from jobdeck_backend.jobs.records import EffectState
+from jobdeck_backend.store import effects as ledger
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: acts"])
-Serving = Annotated[Services, Depends(services)]
 
 OPERATOR = "operator"
 UNSAID = schemas.Act()
 """An act without a body: no reason, whatever the version."""
 
 ACT: dict[int | str, dict[str, Any]] = {
-    404: {"description": "no such job"},
-    409: {"description": "not_eligible, deadline_passed or changed; `current` is the row as it is now"},
+    404: {"description": "no such job, or it has no such effect"},
+    409: {
+        "description": "not_eligible, deadline_passed, effect_uncertain or changed; `current` is the row now"
+    },
     422: {"description": "a field cannot be used"},
     503: {"description": "the database cannot be written"},
 }
@@ -59,9 +62,31 @@ async def grant(job_id: str, grant: schemas.Grant, serving: Serving) -> Response
     return await _act(serving, "grant", job_id, perform, grant)
 
 
+@router.post("/jobs/{job_id}/effects/{key:path}", response_model=schemas.Effect, responses=ACT)
+async def judge(job_id: str, key: str, verdict: schemas.Verdict, serving: Serving) -> Response:
+    """Say whether an uncertain effect happened, or that it is to be tried again"""
+    perform = effects.verdict(key, EffectState(verdict.verdict), verdict.proof)
+    await _perform(serving, "verdict", job_id, perform, verdict)
+    return await asyncio.to_thread(_effect, serving, key)
+
+
+def _effect(serving: Services, key: str) -> Response:
+    with serving.database.read() as tx:
+        judged = ledger.load(tx, key)
+    assert judged is not None, "effects are never deleted"
+    return shapes.answer(shapes.effect(judged))
+
+
 async def _act(
     serving: Services, name: str, job_id: str, perform: operators.Perform, act: schemas.Act
 ) -> Response:
+    return shapes.answer(await _perform(serving, name, job_id, perform, act))
+
+
+async def _perform(
+    serving: Services, name: str, job_id: str, perform: operators.Perform, act: schemas.Act
+) -> dict[str, Any] | None:
+    """Do an act and answer the row after it. Raises the ``Refused`` with the row as it is."""
     by = operators.By(OPERATOR, now(), act.reason, act.version)
     result = await asyncio.wrap_future(serving.writer.submit(operators.act, name, job_id, perform, by))
     serving.feed.wake()
@@ -71,4 +96,4 @@ async def _act(
         if row is not None:
             result.details["current"] = row
         raise result
-    return shapes.answer(row)
+    return row

@@ -1,21 +1,21 @@
 """The operations API's cluster and drills."""
 
-from typing import Annotated, Any
+import asyncio
+from typing import Any
 
-from fastapi import APIRouter, Depends, Response
-from sqlalchemy import Connection
+from fastapi import APIRouter, Response
 
 from jobdeck_backend.api import schemas, shapes
 from jobdeck_backend.api.operations_acts import OPERATOR
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
+from jobdeck_backend.commands import operators
 from jobdeck_backend.errors import NotFound, Refused
 from jobdeck_backend.jobs.differences import Difference
 from jobdeck_backend.scheduling.snapshot import DaskWorker
-from jobdeck_backend.store import audit, drills
+from jobdeck_backend.store import drills
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: cluster"])
-Serving = Annotated[Services, Depends(services)]
 
 DRILL: dict[int | str, dict[str, Any]] = {
     403: {"description": "this server does not allow drills"},
@@ -87,26 +87,15 @@ async def start_drill(request: schemas.DrillRequest, serving: Serving) -> Respon
     try:
         drill = await serving.drills.start(request.fault, confirm=request.confirm, target=request.target)
     except Refused as refusal:
-        _audit(serving, request.fault, f"refused: {refusal.code}")
+        await _note(serving, request.fault, f"refused: {refusal.code}")
         raise
-    _audit(serving, request.fault, f"injected into {drill['target']}, drill {drill['id']}")
+    await _note(serving, request.fault, f"injected into {drill['target']}, drill {drill['id']}")
     return shapes.answer(drill, 202)
 
 
-def _audit(serving: Services, fault: str, result: str) -> None:
-    def append(tx: Connection) -> None:
-        audit.append(
-            tx,
-            at=now(),
-            actor=OPERATOR,
-            act=f"drill {fault}",
-            job_id=None,
-            version=None,
-            reason=None,
-            result=result,
-        )
-
-    serving.writer.submit(append)
+async def _note(serving: Services, fault: str, result: str) -> None:
+    by = operators.By(OPERATOR, now())
+    await asyncio.wrap_future(serving.writer.submit(operators.note, f"drill {fault}", result, by))
     serving.feed.wake()
 
 

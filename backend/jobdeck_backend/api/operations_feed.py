@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Header, Query
 from sse_starlette import EventSourceResponse
 
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import Serving
 from jobdeck_backend.api.streams import respond
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API"])
@@ -18,7 +18,7 @@ FEED: dict[int | str, dict[str, Any]] = {
 
 @router.get("/events/stream", response_class=EventSourceResponse, responses=FEED)
 async def stream(
-    serving: Annotated[Services, Depends(services)],
+    serving: Serving,
     events: Annotated[bool, Query(description="send every stored event but token chunks, too")] = False,  # noqa: FBT002
     after: Annotated[str | None, Query(description="id of the last `jobs` frame seen")] = None,
     last_event_id: Annotated[str | None, Header()] = None,

@@ -4,27 +4,25 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 from sqlalchemy import Connection
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.services import Services, services
+from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, JobNotFound
 from jobdeck_backend.jobs import orders
 from jobdeck_backend.jobs.filters import compile_filter
 from jobdeck_backend.jobs.orders import Order, Place
-from jobdeck_backend.jobs.records import Admission, Status
+from jobdeck_backend.jobs.records import Admission, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
-from jobdeck_backend.store import jobs, rows
+from jobdeck_backend.scheduling.views import dask_state
+from jobdeck_backend.store import effects, jobs, rows
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
-Serving = Annotated[Services, Depends(services)]
 
 INPUT_SHOWN_CHARS = 20_000
-
-NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
 
 
 # The list.
@@ -112,7 +110,7 @@ def _bad_cursor() -> InvalidInput:
 
 @router.get("/jobs/{job_id}", response_model=schemas.JobDetail, responses=NOT_FOUND)
 def job_detail(job_id: str, serving: Serving) -> Response:
-    """The row, the request (bounded), transitions, attempts, stages with evidence, and why it is where it is."""
+    """The row, the request (bounded), transitions, attempts, stages with evidence, effects, and the reason."""
     with serving.database.read() as tx:
         view, reason = _explained(serving, tx, job_id)
         admission = jobs.load_admission(tx, job_id)
@@ -123,7 +121,7 @@ def job_detail(job_id: str, serving: Serving) -> Response:
             "transitions": [shapes.transition(row) for row in jobs.load_transitions(tx, job_id)],
             "attempts": [shapes.attempt(one) for one in jobs.load_attempts(tx, job_id)],
             "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
-            "effects": [],
+            "effects": [shapes.effect(one) for one in effects.of_job(tx, job_id)],
             "artifacts": [],
             "why": shapes.why(reason),
         }
@@ -158,10 +156,13 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
         cluster_state=serving.cluster.state,
         slots_total=picture.slots_total,
         slots_taken=picture.slots_taken,
-        dask_state=snapshot.jobs.get(job_id) if snapshot else None,
+        dask_state=dask_state(snapshot, job_id),
         paused_by=picture.paused.get(view.source.queue),
         ahead=unstarted.index(job_id) if job_id in unstarted else None,
         running=[row.job_id for row in picture.line if row.status == Status.RUNNING],
         attempt=next((one for one in jobs.load_attempts(tx, job_id) if one.ended_at is None), None),
+        uncertain=next(
+            (one for one in effects.open_of_job(tx, job_id) if one.state == EffectState.UNCERTAIN), None
+        ),
     )
     return view, explain(view, around, now())

@@ -32,7 +32,6 @@ class Overview:
             lease = leases.load(tx, ROLE)
             last_position = events.last_position(tx)
         at = now()
-        expires_in = None if lease is None else round(lease.expires_at - at, 3)
         return {
             "at": zulu_iso(at),
             "scheduler": shapes.scheduler(self.cluster, at),
@@ -41,11 +40,7 @@ class Overview:
             "counts": picture.counts(),
             "delivered": picture.delivered(),
             "service_times": {name: shapes.service_time(time) for name, time in picture.times.items()},
-            "recovery": {
-                "owner": lease and lease.owner,
-                "epoch": lease and lease.epoch,
-                "expires_in": expires_in,
-            },
+            "recovery": shapes.recovery(lease, self.settings.recovery, at),
             "streams": {
                 "subscribers": self.tailer.subscribers + feeds,
                 "mode": "live",

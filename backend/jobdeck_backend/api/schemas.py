@@ -4,9 +4,11 @@ Times are ISO 8601 UTC strings; durations and ages are numbers of seconds. The j
 writes ``+00:00``, the operations API (``/v1/ops``) writes ``Z``: each keeps its own contract.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from jobdeck_backend.api.recovery_schemas import Recovery
 
 State = Literal[
     "backlog",
@@ -22,6 +24,8 @@ State = Literal[
 ]
 Status = Literal["submitted", "running", "success", "failure", "interrupted"]
 Outcome = Literal["succeeded", "failed", "cancelled", "expired"]
+Number = Annotated[int, Field(ge=0, le=10**18)]
+"""A version, an id or a place in the log: no larger than a database holds."""
 
 
 class JobRow(BaseModel):
@@ -129,6 +133,25 @@ class Stage(BaseModel):
     output_hash: str
 
 
+class Effect(BaseModel):
+    """An action on the outside world, by its intent and what became of it; ``key`` names no attempt."""
+
+    key: str
+    name: str
+    node: str
+    step: int
+    policy: Literal["repeatable", "idempotent", "probe", "manual"]
+    state: Literal["intent", "confirmed", "failed", "uncertain", "happened", "not_happened", "retry"]
+    request: Any = Field(description="what was about to be asked; a long one as the beginning of its text")
+    attempt: int = Field(description="the attempt of the newest intent")
+    intents: int = Field(description="how often the call was about to be made")
+    intent_at: str
+    settled_at: str | None
+    settled_by: str | None
+    outcome: Any = Field(description="what the call answered; a long one as the beginning of its text")
+    proof: str | None
+
+
 class JobDetail(BaseModel):
     """Everything known about one job."""
 
@@ -137,7 +160,7 @@ class JobDetail(BaseModel):
     transitions: list[Transition]
     attempts: list[Attempt]
     stages: list[Stage]
-    effects: list[dict[str, Any]]
+    effects: list[Effect]
     artifacts: list[dict[str, Any]]
     why: Why
 
@@ -163,7 +186,7 @@ class Overview(BaseModel):
     counts: dict[str, int]
     delivered: int = Field(description="jobs the records say Dask holds: waiting, queued or assigned")
     service_times: dict[str, dict[str, float]]
-    recovery: dict[str, Any]
+    recovery: Recovery
     streams: dict[str, Any]
     drain_seconds: float | None
     paused: list[str]
@@ -244,7 +267,22 @@ class Act(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     reason: str | None = Field(default=None, max_length=1000)
-    version: int | None = None
+    version: Number | None = None
+
+
+class Verdict(Act):
+    """What a person found out about an uncertain effect; that it happened needs a proof."""
+
+    verdict: Literal["happened", "not_happened", "retry"]
+    proof: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)] | None = (
+        Field(default=None, description="such as the provider's own number")
+    )
+
+    @model_validator(mode="after")
+    def _proven(self) -> Self:
+        if self.verdict == "happened" and self.proof is None:
+            raise ValueError("that an effect happened needs a proof, such as the provider's own number")
+        return self
 
 
 class Grant(Act):

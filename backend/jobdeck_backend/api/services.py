@@ -1,9 +1,9 @@
 """What the routes work with, made once by the composition root."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, Any, cast
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -35,6 +35,11 @@ class Services:
     drills: Drills
 
 
-async def services(request: Request) -> Services:
+async def _services(request: Request) -> Services:
     """The application's services, as a dependency; not a plain function, which would cost a thread."""
     return cast("Services", request.app.state.services)
+
+
+Serving = Annotated[Services, Depends(_services)]
+"""What a route takes to be given them."""
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}

@@ -8,10 +8,12 @@ from fastapi import Response
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.jobs.forecast import ServiceTime
-from jobdeck_backend.jobs.records import Attempt, StageRun, StoredEvent
+from jobdeck_backend.jobs.records import Attempt, Effect, Lease, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+
+EFFECT_TEXT_SHOWN_CHARS = 4_000
 
 
 def answer(content: object, status_code: int = 200) -> Response:
@@ -106,6 +108,37 @@ def stage(run: StageRun) -> dict[str, Any]:
     }
 
 
+def effect(one: Effect) -> dict[str, Any]:
+    """``Effect``."""
+    return {
+        "key": one.key,
+        "name": one.name,
+        "node": one.node,
+        "step": one.step,
+        "policy": one.policy,
+        "state": one.state,
+        "request": _shown(one.request),
+        "attempt": one.attempt,
+        "intents": one.intents,
+        "intent_at": zulu_iso(one.intent_at),
+        "settled_at": zulu_iso(one.settled_at),
+        "settled_by": one.settled_by,
+        "outcome": _shown(one.outcome),
+        "proof": one.proof,
+    }
+
+
+def _shown(text: str | None) -> Any:
+    """JSON text as the value it is; of a long one the beginning of its text."""
+    if text is None:
+        return None
+    return (
+        orjson.Fragment(text.encode())
+        if len(text) <= EFFECT_TEXT_SHOWN_CHARS
+        else text[:EFFECT_TEXT_SHOWN_CHARS]
+    )
+
+
 def audit_row(row: dict[str, Any]) -> dict[str, Any]:
     """``AuditRow``."""
     return {**row, "at": zulu_iso(row["at"])}
@@ -129,6 +162,18 @@ def scheduler(cluster: EmbeddedCluster, now: float) -> dict[str, Any]:
         "id": None if snapshot is None else snapshot.scheduler_id,
         "seen_age": None if snapshot is None else _age(snapshot.read_at, now),
         "dashboard_url": cluster.dashboard_url,
+    }
+
+
+def recovery(lease: Lease | None, mode: str, now: float) -> dict[str, Any]:
+    """``Recovery``."""
+    return {
+        "mode": mode,
+        "owner": lease and lease.owner,
+        "epoch": lease and lease.epoch,
+        "expires_in": None if lease is None else round(lease.expires_at - now, 3),
+        "acquired_at": None if lease is None else zulu_iso(lease.acquired_at),
+        "taken_from": lease and lease.taken_from,
     }
 
 

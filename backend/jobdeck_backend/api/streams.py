@@ -19,6 +19,7 @@ from jobdeck_backend.store.tailer import Subscription, Tailer
 PAGE = 1_000
 KEEPALIVE_S = 15
 SEND_TIMEOUT_S = 30
+ID_DIGITS_MAX = 18
 FAREWELL_S = 0.9
 # How often a stream looks whether a cancel that nobody acknowledges was given up.
 SETTLE_LOOK_S = 0.25
@@ -52,6 +53,17 @@ def respond(frames: AsyncIterator[bytes]) -> EventSourceResponse:
 def control(type: str, payload: object) -> bytes:  # noqa: A002
     """A control frame: never an id, so that no client takes it for a place in the log."""
     return b"event: " + type.encode() + b"\ndata: " + orjson.dumps(payload) + b"\n\n"
+
+
+def farewell() -> bytes:
+    """The last frame of a stream that ends because the server does (R30)."""
+    return control("job.shutdown", {"message": "server is shutting down; reconnect to go on"})
+
+
+def place_of(last_event_id: str) -> int | None:
+    """The place in the log that a client names, None when it cannot be one."""
+    digits = last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= ID_DIGITS_MAX
+    return int(last_event_id) if digits else None
 
 
 def stored(event: StoredEvent) -> bytes:
@@ -112,7 +124,7 @@ async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIte
                 async for chunk in _live(streaming, subscription, place):
                     yield chunk
             if streaming.stopping.is_set():
-                yield control("job.shutdown", {"message": "server is shutting down; reconnect to go on"})
+                yield farewell()
                 return
 
 

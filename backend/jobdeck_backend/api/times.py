@@ -1,18 +1,19 @@
 """Times on the wire."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
+from jobdeck_backend.clock import iso, zulu
 from jobdeck_backend.errors import InvalidInput
 
 
 def offset_iso(at: float | None) -> str | None:
-    """ISO 8601 with ``+00:00``, as the jobs API writes it."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
+    """A time of the jobs API."""
+    return None if at is None else iso(at)
 
 
 def zulu_iso(at: float | None) -> str | None:
-    """ISO 8601 with ``Z``, as the operations API writes it."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    """A time of the operations API."""
+    return None if at is None else zulu(at)
 
 
 def parse(text: str, field: str) -> float:

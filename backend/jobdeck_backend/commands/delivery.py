@@ -20,15 +20,20 @@ def deliver(
     Dependents go beside the window once all they wait for is finished or in ``pending`` (jobs whose keys Dask
     holds).
     """
-    chosen = dispatch.next_independent(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
-    going = set(pending) | {delivery.job_id for delivery in chosen}
-    for delivery in dispatch.next_dependent(tx, DEPENDENTS_MAX):
-        if going.issuperset(delivery.predecessors):
-            chosen.append(delivery)
-            going.add(delivery.job_id)
-    if chosen:
-        dispatch.mark_delivered(tx, [delivery.job_id for delivery in chosen], epoch, now)
-    return chosen, events.last_position(tx)
+    independent = dispatch.next_independent(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
+    dispatch.mark_delivered(tx, [one.job_id for one in independent], epoch, now)
+    going = {*pending, *(one.job_id for one in independent)}
+    dependent: list[Delivery] = []
+    # Link by link: what goes now lets those go that wait for nothing else.
+    while ready := [
+        one
+        for one in dispatch.next_dependent(tx, DEPENDENTS_MAX - len(dependent))
+        if going.issuperset(one.predecessors)
+    ]:
+        dispatch.mark_delivered(tx, [one.job_id for one in ready], epoch, now)
+        going.update(one.job_id for one in ready)
+        dependent += ready
+    return independent + dependent, events.last_position(tx)
 
 
 def _more_urgent(tx: Connection, limit: int) -> list[Delivery]:

@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from jobdeck_backend.commands import notices
-from jobdeck_backend.commands.transition import load, move
+from jobdeck_backend.commands.transition import UNSTARTED, load, move
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Attempt, Claim, Job, NewEvent, StageRun, Status
-from jobdeck_backend.store import dispatch, events, jobs
+from jobdeck_backend.store import dispatch, effects, events, jobs
 
 STOPPED = "this execution no longer owns its job"
 
@@ -27,7 +27,7 @@ def claim(
     admission, job = load(tx, job_id)
     if job.status is not Status.SUBMITTED or job.fence != fence or job.held_reason is not None:
         return None
-    if admission.deadline is not None and now >= admission.deadline:
+    if admission.is_overdue(now):
         expire(tx, job, now=now, actor=worker, reason="deadline passed while queued")
         return None
     predecessors = jobs.load_predecessors(tx, job_id)
@@ -79,7 +79,7 @@ def record(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: float, *
 
     Raises ``JobStopped`` when the job was cancelled, expired or given to another attempt.
     """
-    if not events.append_fenced(tx, claim.job_id, claim.fence, told, now, **progress):
+    if not events.append_fenced(tx, claim.job_id, claim.fence, told, now, progress_at=now, **progress):
         raise JobStopped(STOPPED)
 
 
@@ -95,9 +95,21 @@ def check(tx: Connection, claim: Claim) -> None:
         raise JobStopped(STOPPED)
 
 
-def renew(tx: Connection, claim: Claim, now: float) -> None:
-    """Write the heartbeat (R24): it says the thread lives, also after the job was taken from it."""
+def check_fence(tx: Connection, claim: Claim) -> None:
+    """Raises ``JobStopped`` unless the claim may still write; a cancelled job's may until its grace ends."""
+    _status, fence, _deadline = jobs.claim_state(tx, claim.job_id)
+    if fence != claim.fence:
+        raise JobStopped(STOPPED)
+
+
+def renew(tx: Connection, claim: Claim, now: float, told: Sequence[NewEvent] = ()) -> None:
+    """Write the heartbeat (R24): it says the thread lives, also after the job was taken from it.
+
+    ``told`` is appended while the job is this claim's. None of it is progress.
+    """
     jobs.renew_attempt(tx, claim.job_id, claim.attempt, now)
+    if told:
+        events.append_fenced(tx, claim.job_id, claim.fence, told, now)
 
 
 def _owned(tx: Connection, claim: Claim) -> tuple[Admission, Job] | None:
@@ -113,11 +125,16 @@ def succeed(
     owned = _owned(tx, claim)
     encoded = events.encode(output)
     if owned is None:
-        jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "late result", late_output=encoded)
+        end(tx, claim, "late result", now, late_output=encoded)
         return False
     admission, job = owned
+    unknown = effects.open_of_job(tx, claim.job_id)
+    if unknown:
+        # No success while nobody knows what was done to the world (R25).
+        hold(tx, claim, f"effect {unknown[0].name} of {unknown[0].node} is uncertain", told, now)
+        return False
     late_s = 0.0 if admission.deadline is None else now - admission.deadline
-    end = notices.workflow_end(admission.agent_type, now, output.get("report"))
+    ending = notices.workflow_end(admission.agent_type, now, output.get("report"))
     move(
         tx,
         job,
@@ -125,7 +142,7 @@ def succeed(
         now=now,
         actor=claim.worker,
         reason=f"late by {late_s:.1f} s" if late_s > 0 else None,
-        told=[*told, end],
+        told=[*told, ending],
         output=encoded,
         stage=None,
     )
@@ -143,14 +160,31 @@ def fail(
         failure = notices.job_error(error, error_type)
         columns = {"error": error, "error_type": error_type}
         move(tx, job, Verb.FAIL, now=now, actor=claim.worker, reason=error, told=[*told, failure], **columns)
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "failed")
+    end(tx, claim, "failed", now)
+    return owned is not None
+
+
+def hold(tx: Connection, claim: Claim, reason: str, told: Sequence[NewEvent], now: float) -> bool:
+    """Keep the job for a person; False when it was no longer this claim's."""
+    owned = _owned(tx, claim)
+    if owned is not None:
+        text = notices.notice(Verb.HOLD, now, f"held: {reason}", reason=reason)
+        columns = {**UNSTARTED, "held_reason": reason}
+        move(
+            tx, owned[1], Verb.HOLD, now=now, actor=claim.worker, reason=reason, told=[*told, text], **columns
+        )
+    end(tx, claim, "held", now)
     return owned is not None
 
 
 def expire_running(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: float) -> bool:
-    """The budget is used up: EXPIRED, whatever the thread still does (R9). The attempt ends with its thread."""
+    """The budget is used up: EXPIRED, whatever the thread still does (R9). The attempt ends with its thread.
+
+    False when the job is no longer this claim's, or was granted a later deadline that the worker had not heard of:
+    then recovery runs it again, once the attempt has ended (R7).
+    """
     owned = _owned(tx, claim)
-    if owned is None:
+    if owned is None or not owned[0].is_overdue(now):
         return False
     _admission, job = owned
     reason = "deadline passed while running"
@@ -158,20 +192,23 @@ def expire_running(tx: Connection, claim: Claim, told: Sequence[NewEvent], now: 
     return True
 
 
-def acknowledge_stop(tx: Connection, claim: Claim, now: float) -> None:
-    """An execution that lost its job is over. If a cancel waits for that, this is its acknowledgement (R15)."""
+def stop(tx: Connection, claim: Claim, now: float) -> None:
+    """An execution that lost its job is over."""
+    cancelled = load(tx, claim.job_id)[1].cancel_requested_at is not None
+    end(tx, claim, "cancelled" if cancelled else "stopped", now)
+
+
+def end(tx: Connection, claim: Claim, reason: str, now: float, late_output: str | None = None) -> None:
+    """The execution's thread is over and its slot free, whatever became of the job.
+
+    However it ended: a cancel that waits for that is acknowledged by it, as long as its fence is the job's (R15).
+    """
     job = load(tx, claim.job_id)[1]
     waited_for = job.status is Status.INTERRUPTED and job.fence == claim.fence
     if waited_for and job.cancel_requested_at is not None and job.cancel_acknowledged_at is None:
         jobs.update_job(tx, job, cancel_acknowledged_at=now)
         events.append(tx, claim.job_id, [notices.cancelled(job.error or "cancelled by user")], now)
-    cancelled = job.cancel_requested_at is not None
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, "cancelled" if cancelled else "stopped")
-
-
-def end(tx: Connection, claim: Claim, reason: str, now: float) -> None:
-    """The execution's thread is over and its slot free, whatever became of the job."""
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason)
+    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason, late_output=late_output)
 
 
 def expire(

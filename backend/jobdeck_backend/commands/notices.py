@@ -1,19 +1,14 @@
 """The stored events that tell of what commands did, in the jobs API's envelope."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from jobdeck_backend.clock import iso
 from jobdeck_backend.jobs.records import NewEvent
 
-# A start event repeats the input for readers; a longer one is in the record anyway.
-INPUT_SHOWN_CHARS = 8_000
-
-
-def iso(at: float) -> str:
-    """Unix seconds as ISO 8601 with ``+00:00``."""
-    return datetime.fromtimestamp(at, UTC).isoformat()
+# Start and end repeat input and report for readers; a longer one is in the record anyway.
+TEXT_SHOWN_CHARS = 8_000
 
 
 def envelope(
@@ -43,16 +38,21 @@ def notice(name: str, now: float, text: str, **data: Any) -> NewEvent:
 
 def workflow_start(agent_type: str, now: float, request: str, attempt: int, worker: str) -> NewEvent:
     """An attempt began."""
-    shown = request if len(request) <= INPUT_SHOWN_CHARS else request[:INPUT_SHOWN_CHARS] + "…"
     metadata = {"workflow": agent_type, "attempt": attempt, "worker": worker}
-    return envelope("workflow.start", now, name=agent_type, data={"input": shown}, metadata=metadata)
+    return envelope(
+        "workflow.start", now, name=agent_type, data={"input": _beginning(request)}, metadata=metadata
+    )
 
 
 def workflow_end(agent_type: str, now: float, report: str | None) -> NewEvent:
     """The graph ended and its final state was read back."""
-    shown = report if report is None or len(report) <= INPUT_SHOWN_CHARS else report[:INPUT_SHOWN_CHARS] + "…"
+    shown = None if report is None else _beginning(report)
     metadata = {"workflow": agent_type}
     return envelope("workflow.end", now, name=agent_type, data={"output": shown}, metadata=metadata)
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= TEXT_SHOWN_CHARS else text[:TEXT_SHOWN_CHARS] + "…"
 
 
 def job_error(error: str, error_type: str) -> NewEvent:

@@ -7,12 +7,20 @@ from typing import Protocol
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from jobdeck_backend.clock import LATEST, iso
 from jobdeck_backend.commands import execution, notices
-from jobdeck_backend.commands.transition import load, move
-from jobdeck_backend.errors import Changed, DeadlinePassed, NotEligible, Refused
+from jobdeck_backend.commands.transition import UNSTARTED, load, move
+from jobdeck_backend.errors import (
+    Changed,
+    DeadlinePassed,
+    InvalidInput,
+    NotEligible,
+    Refused,
+    VerdictNeeded,
+)
 from jobdeck_backend.jobs.lifecycle import Verb
-from jobdeck_backend.jobs.records import Admission, Job, Status
-from jobdeck_backend.store import audit, events, jobs, queues
+from jobdeck_backend.jobs.records import Admission, Job, Policy, Status
+from jobdeck_backend.store import audit, effects, events, jobs, queues
 
 
 class Perform(Protocol):
@@ -47,16 +55,7 @@ def act(tx: Connection, name: str, job_id: str, perform: Perform, by: By) -> str
     except Refused as refusal:
         result = refusal
     said = f"refused: {result.code}" if isinstance(result, Refused) else result
-    audit.append(
-        tx,
-        at=by.now,
-        actor=by.actor,
-        act=name,
-        job_id=job_id,
-        version=by.version,
-        reason=by.reason,
-        result=said,
-    )
+    _audit(tx, name, job_id, said, by)
     return result
 
 
@@ -101,8 +100,17 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         raise NotEligible(f"job {job.job_id} is unfinished; there is nothing to resume")
     if job.status is Status.SUCCESS:
         raise NotEligible(f"job {job.job_id} succeeded; it is never run again")
-    if admission.deadline is not None and by.now >= admission.deadline:
+    if admission.is_overdue(by.now):
         raise DeadlinePassed(f"the deadline of job {job.job_id} has passed; grant a later one first")
+    if jobs.thread_went_on(tx, job.job_id, admission.thread_id):
+        # From there its completed stages would run again, on another job's state (R20).
+        raise NotEligible(f"thread {admission.thread_id} has gone on with another job; submit this one anew")
+    unknown = [one for one in effects.open_of_job(tx, job.job_id) if one.policy == Policy.MANUAL]
+    if unknown:
+        raise VerdictNeeded(
+            f"effect {unknown[0].name} of job {job.job_id} may have happened; say first whether it did",
+            effect=unknown[0].key,
+        )
     try:
         with tx.begin_nested():
             # Its thread must be free: a later job of the same session may be live on it (R21).
@@ -120,11 +128,10 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         error=None,
         error_type=None,
         held_reason=None,
-        delivered_epoch=None,
-        delivered_at=None,
         cancel_requested_at=None,
         cancel_acknowledged_at=None,
         revoked_at=None,
+        **UNSTARTED,
     )
     return "resumed"
 
@@ -140,9 +147,12 @@ def grant_until(deadline: Callable[[Admission, float], float]) -> Perform:
             raise NotEligible(f"job {job.job_id} has no deadline; there is nothing to extend")
         if new <= old or new <= by.now:
             raise NotEligible("a granted deadline must be later than the old one and than now")
+        if new > LATEST:
+            raise InvalidInput("the granted deadline is after the year 9999; nothing was changed")
         jobs.update_admission(tx, job.job_id, deadline=new)
-        jobs.update_job(tx, job, dispatch_deadline=new, version=job.version + 1)
-        text = f"deadline moved from {notices.iso(old)} to {notices.iso(new)} by {by.actor}"
+        urgency = min(new, jobs.nearest_dependent_deadline(tx, job.job_id))
+        jobs.update_job(tx, job, dispatch_deadline=urgency, version=job.version + 1)
+        text = f"deadline moved from {iso(old)} to {iso(new)} by {by.actor}"
         told = notices.notice("granted", by.now, text, old=old, new=new, reason=by.reason)
         events.append(tx, job.job_id, [told], by.now)
         return text
@@ -155,13 +165,23 @@ def set_paused(
 ) -> None:
     """Stop or go on handing a queue's jobs to Dask; acceptance goes on."""
     queues.set_paused(tx, queue, paused=paused, actor=actor, now=now)
+    result = f"queue {queue} {'paused' if paused else 'resumed'}"
+    note(tx, "pause" if paused else "unpause", result, By(actor, now, reason))
+
+
+def note(tx: Connection, name: str, result: str, by: By) -> None:
+    """Put an act on record that is not one on a job."""
+    _audit(tx, name, None, result, by)
+
+
+def _audit(tx: Connection, name: str, job_id: str | None, result: str, by: By) -> None:
     audit.append(
         tx,
-        at=now,
-        actor=actor,
-        act="pause" if paused else "unpause",
-        job_id=None,
-        version=None,
-        reason=reason,
-        result=f"queue {queue} {'paused' if paused else 'resumed'}",
+        at=by.now,
+        actor=by.actor,
+        act=name,
+        job_id=job_id,
+        version=by.version,
+        reason=by.reason,
+        result=result,
     )

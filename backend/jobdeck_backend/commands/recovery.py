@@ -1,14 +1,19 @@
 """What the recovery owner may do; each write checks its lease and the state the plan saw (R17, R18)."""
 
+from typing import Any
+
 from sqlalchemy import Connection
 
 from jobdeck_backend.commands import execution, notices
-from jobdeck_backend.commands.transition import load, move
+from jobdeck_backend.commands.transition import UNSTARTED, load, move
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Job, Lease, Status
 from jobdeck_backend.store import jobs, leases
 
 ACTOR = "recovery"
+# As the jobs API spells them.
+GHOST_TYPE = "GhostJobTimeout"
+GHOST_ERROR = "Job timed out (no heartbeat received from worker)"
 
 
 def _unchanged(
@@ -23,76 +28,63 @@ def _unchanged(
 def expire(
     tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, *, reason: str, now: float
 ) -> bool:
-    """Record that the deadline passed; False when the job moved on meanwhile."""
+    """Record that the deadline passed; False when the job moved on or was granted a later one meanwhile."""
     job = _unchanged(tx, lease, job_id, status, fence, now)
-    if job is None:
+    if job is None or not load(tx, job_id)[0].is_overdue(now):
         return False
     execution.expire(tx, job, now=now, actor=ACTOR, reason=reason)
     return True
 
 
-def requeue(
+def reclaim(
     tx: Connection,
     lease: Lease,
     job_id: str,
     status: Status,
     fence: int,
+    verb: Verb,
     *,
     attempt: int | None,
     attempt_end: str,
+    heartbeat_at: float | None,
     reason: str,
     now: float,
 ) -> bool:
-    """Back to the backlog under a new fence: the old execution can write nothing more; a claim restarts it."""
+    """Take a job from an execution that is lost, under a new fence: what that still writes is refused.
+
+    RECOVER sends it back to the backlog, where a claim restarts it; HOLD keeps it for a person, delivered to
+    nobody; TIME_OUT ends it, because nobody did either in time. False when the job moved on, or when the attempt's
+    heartbeat is not the one any more that it was judged by (R24).
+    """
     job = _unchanged(tx, lease, job_id, status, fence, now)
     if job is None:
         return False
-    told = [notices.notice(Verb.RECOVER, now, f"recovered: {reason}", reason=reason)]
-    move(tx, job, Verb.RECOVER, now=now, actor=ACTOR, reason=reason, told=told, **_UNSTARTED)
-    if attempt is not None:
-        jobs.end_attempt(tx, job_id, attempt, now, attempt_end)
-    return True
-
-
-def hold(
-    tx: Connection,
-    lease: Lease,
-    job_id: str,
-    status: Status,
-    fence: int,
-    *,
-    attempt: int | None,
-    attempt_end: str,
-    reason: str,
-    now: float,
-) -> bool:
-    """Keep the job for a person: unfinished, executed by nobody, delivered to nobody."""
-    job = _unchanged(tx, lease, job_id, status, fence, now)
-    if job is None:
+    if attempt is not None and not jobs.end_attempt(
+        tx, job_id, attempt, now, attempt_end, heartbeat_at=heartbeat_at
+    ):
         return False
-    told = [notices.notice(Verb.HOLD, now, f"held: {reason}", reason=reason)]
-    columns = {**_UNSTARTED, "held_reason": reason}
-    move(tx, job, Verb.HOLD, now=now, actor=ACTOR, reason=reason, told=told, **columns)
-    if attempt is not None:
-        jobs.end_attempt(tx, job_id, attempt, now, attempt_end)
+    if verb is Verb.TIME_OUT:
+        told = notices.job_error(GHOST_ERROR, GHOST_TYPE)
+        columns: dict[str, Any] = {"error": GHOST_ERROR, "error_type": GHOST_TYPE}
+    else:
+        told = notices.notice(verb, now, f"{verb}: {reason}", reason=reason)
+        columns = {**UNSTARTED, "held_reason": reason if verb is Verb.HOLD else None}
+    move(tx, job, verb, now=now, actor=ACTOR, reason=reason, told=[told], **columns)
     return True
 
 
 def revoke(tx: Connection, lease: Lease, job_id: str, status: Status, fence: int, now: float) -> bool:
-    """A cancelled job's worker had its time to acknowledge: from now on it can write nothing (R15)."""
+    """A cancelled job's worker had its time to acknowledge: from now on it can write nothing (R15).
+
+    False when it did acknowledge, or the job moved on.
+    """
     job = _unchanged(tx, lease, job_id, status, fence, now)
-    return job is not None and jobs.update_job(tx, job, fence=job.fence + 1, revoked_at=now)
+    if job is None or job.cancel_acknowledged_at is not None:
+        return False
+    return jobs.update_job(tx, job, fence=job.fence + 1, revoked_at=now)
 
 
 def end_attempt(tx: Connection, lease: Lease, job_id: str, attempt: int, *, reason: str, now: float) -> bool:
     """Put on record that the thread of a finished job is gone with its process."""
     leases.check(tx, lease, now)
     return jobs.end_attempt(tx, job_id, attempt, now, reason)
-
-
-_UNSTARTED = {
-    "worker": None,
-    "stage": None,
-    "delivered_epoch": None,
-    "delivered_at": None,
-}

@@ -8,6 +8,7 @@ import orjson
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from jobdeck_backend.clock import LATEST
 from jobdeck_backend.commands import notices
 from jobdeck_backend.errors import InvalidInput, JobExists, NotEligible
 from jobdeck_backend.jobs.lifecycle import Verb
@@ -47,6 +48,8 @@ def submit(tx: Connection, new: NewJob, now: float) -> Admission:
     that has passed, ``NotEligible`` when the thread has a live job.
     """
     job_id = new.job_id or str(uuid4())
+    if job_id in new.after:
+        raise InvalidInput(f"job {job_id} cannot come after itself; nothing was stored")
     deadline = new.deadline if new.deadline_seconds is None else now + new.deadline_seconds
     admission = Admission(
         job_id=job_id,
@@ -66,6 +69,8 @@ def submit(tx: Connection, new: NewJob, now: float) -> Admission:
     _insert(tx, admission)
     if deadline is not None and deadline <= now:
         raise InvalidInput("the deadline has passed already; nothing was stored")
+    if deadline is not None and deadline > LATEST:
+        raise InvalidInput("the deadline is after the year 9999; nothing was stored")
     jobs.insert_job(tx, admission, dependent=bool(new.after), stages_total=new.stages_total)
     if new.after:
         _depend(tx, job_id, new.after, deadline)

@@ -8,8 +8,11 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.errors import Changed, JobNotFound
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, RAISES_FENCE, Verb, advance
-from jobdeck_backend.jobs.records import Admission, Job, NewEvent
-from jobdeck_backend.store import events, jobs
+from jobdeck_backend.jobs.records import Admission, Job, NewEvent, Status
+from jobdeck_backend.store import effects, events, jobs
+
+UNSTARTED = {"worker": None, "stage": None, "delivered_epoch": None, "delivered_at": None}
+"""The columns of a job that nobody executes and Dask does not hold."""
 
 
 def load(tx: Connection, job_id: str) -> tuple[Admission, Job]:
@@ -54,6 +57,8 @@ def move(
         reason=reason,
     )
     events.insert(tx, job.job_id, last, [*told[:-1], replace(told[-1], status=status)], now)
+    if job.status is Status.RUNNING and verb is not Verb.SUCCEED:
+        effects.leave_uncertain(tx, job.job_id)
     if verb in OUTCOMES:
         jobs.update_admission(tx, job.job_id, outcome=OUTCOMES[verb], outcome_reason=reason, finished_at=now)
     return replace(job, event_seq=last, **changed)

@@ -26,14 +26,12 @@ _UNIT_SECONDS = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 
 
 
 def _state_word(view: JobView) -> str:
-    source = view.source
-    cancelling = source.cancel_requested_at is not None and source.cancel_acknowledged_at is None
-    return "cancelling" if cancelling else view.state
+    return "cancelling" if view.source.cancelling else view.state
 
 
 _STATE_WORDS: dict[str, frozenset[str]] = {
     **{state: frozenset({state}) for state in State},
-    # A cancel that nobody acknowledged yet is found under both names.
+    # A cancel that waits for its worker is found under both names.
     "cancelled": frozenset({"cancelled", "cancelling"}),
     "cancelling": frozenset({"cancelling"}),
     "done": frozenset({State.SUCCEEDED}),

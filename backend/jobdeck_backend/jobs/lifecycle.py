@@ -1,7 +1,7 @@
 """The transition table (R13). No other code names a next status.
 
 SUBMITTED ──claim──▶ RUNNING ──succeed──▶ SUCCESS
-    │  ▲                │ ├────fail──────▶ FAILURE ─────┐
+    │  ▲                │ ├─fail/time out▶ FAILURE ─────┐
     │  └────recover─────┘ └─cancel/expire▶ INTERRUPTED ─┤
     │                                                   │
     └─ fail, cancel, expire: the same ends ◀────────────┘ resume (by an operator): SUBMITTED again
@@ -25,6 +25,7 @@ class Verb(StrEnum):
     RECOVER = "recovered"
     RESUME = "resumed"
     HOLD = "held"
+    TIME_OUT = "timed out"
 
 
 _NEXT: dict[tuple[Status, Verb], Status] = {
@@ -39,6 +40,7 @@ _NEXT: dict[tuple[Status, Verb], Status] = {
     (Status.RUNNING, Verb.EXPIRE): Status.INTERRUPTED,
     (Status.RUNNING, Verb.RECOVER): Status.SUBMITTED,
     (Status.RUNNING, Verb.HOLD): Status.SUBMITTED,
+    (Status.RUNNING, Verb.TIME_OUT): Status.FAILURE,
     (Status.FAILURE, Verb.RESUME): Status.SUBMITTED,
     (Status.INTERRUPTED, Verb.RESUME): Status.SUBMITTED,
     # A held job is SUBMITTED: resuming it lifts the hold.
@@ -48,13 +50,14 @@ _NEXT: dict[tuple[Status, Verb], Status] = {
 OUTCOMES: dict[Verb, Outcome] = {
     Verb.SUCCEED: Outcome.SUCCEEDED,
     Verb.FAIL: Outcome.FAILED,
+    Verb.TIME_OUT: Outcome.FAILED,
     Verb.CANCEL: Outcome.CANCELLED,
     Verb.EXPIRE: Outcome.EXPIRED,
 }
 
 # A new fence shuts out whoever held the old one: at a claim, and whenever the right to write is taken away.
 # A cancel leaves it, so that the worker can still acknowledge; the grace's end raises it (R15).
-RAISES_FENCE = frozenset({Verb.CLAIM, Verb.EXPIRE, Verb.RECOVER, Verb.HOLD, Verb.RESUME})
+RAISES_FENCE = frozenset({Verb.CLAIM, Verb.EXPIRE, Verb.RECOVER, Verb.HOLD, Verb.RESUME, Verb.TIME_OUT})
 
 
 def advance(status: Status, verb: Verb) -> Status:

@@ -27,6 +27,9 @@ class Status(StrEnum):
         return self in {Status.SUCCESS, Status.FAILURE, Status.INTERRUPTED}
 
 
+UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
+
+
 class Outcome(StrEnum):
     """How an admission ended."""
 
@@ -57,6 +60,10 @@ class Admission:
     outcome: str | None = None
     outcome_reason: str | None = None
     finished_at: float | None = None
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether its deadline is reached (R8)."""
+        return self.deadline is not None and now >= self.deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,56 @@ class StageRun:
     output_hash: str
 
 
+class Policy(StrEnum):
+    """What may be done about an effect of which nobody knows whether it happened."""
+
+    REPEATABLE = "repeatable"
+    """Doing it again does no harm."""
+    IDEMPOTENT = "idempotent"
+    """The provider takes the same key twice for one: doing it again is safe."""
+    PROBE = "probe"
+    """The provider can be asked; the author gives the question."""
+    MANUAL = "manual"
+    """Only a person can tell: the job is held."""
+
+
+class EffectState(StrEnum):
+    """Where an effect stands; the last three are an operator's verdicts."""
+
+    INTENT = "intent"
+    CONFIRMED = "confirmed"
+    FAILED = "failed"
+    """It certainly did not happen."""
+    UNCERTAIN = "uncertain"
+    HAPPENED = "happened"
+    NOT_HAPPENED = "not_happened"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An action on the outside world. The key never names the attempt: every attempt means the same effect."""
+
+    key: str
+    job_id: str
+    name: str
+    node: str
+    step: int
+    policy: str
+    state: EffectState
+    request: str
+    """JSON: what is about to be asked, for the operator who must judge."""
+    attempt: int
+    intents: int
+    """How often the call was about to be made."""
+    intent_at: float
+    settled_at: float | None = None
+    settled_by: str | None = None
+    outcome: str | None = None
+    """JSON: what the call answered."""
+    proof: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """Who may do something alone; ``epoch`` rises at each takeover."""
@@ -138,6 +195,8 @@ class Lease:
     epoch: int
     acquired_at: float
     expires_at: float
+    taken_from: str | None = None
+    """The owner before, None for the first one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ class State(StrEnum):
 
 
 FINISHED = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.EXPIRED})
-IN_DASK = frozenset({State.WAITING, State.QUEUED, State.ASSIGNED})
 
 # A task that a worker has, or that returned from one without a claim on record yet.
 _WITH_A_WORKER = frozenset({"processing", "memory"})

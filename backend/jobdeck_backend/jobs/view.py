@@ -46,6 +46,13 @@ class JobSource(NamedTuple):
         """Whether a thread still executes it, as far as the records tell."""
         return self.heartbeat_at is not None and self.attempt_ended_at is None
 
+    @property
+    def cancelling(self) -> bool:
+        """Whether a cancel waits for a thread that goes on; one that ended without a word has nothing to say any
+        more (R16)."""
+        unanswered = self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+        return unanswered and self.slot_taken
+
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.jobs.records import Attempt, Effect, Policy
 from jobdeck_backend.jobs.states import State
 from jobdeck_backend.jobs.view import JobView
 
@@ -36,21 +36,19 @@ class Surroundings:
     """Jobs that run now."""
     attempt: Attempt | None
     """Its execution that has not ended."""
+    uncertain: Effect | None = None
+    """Its first effect of which nobody knows whether it happened."""
 
 
 def explain(view: JobView, around: Surroundings, now: float) -> Why:
     """The reason. ``now`` in Unix seconds."""
-    cancel_pending = (
-        view.source.cancel_requested_at is not None and view.source.cancel_acknowledged_at is None
-    )
-    if cancel_pending and around.attempt is not None:
+    if view.source.cancelling and around.attempt is not None:
         return _cancelling(view, around.attempt, now)
     if view.finished:
-        return _finished(view, around.attempt)
+        return _finished(view, around)
     match view.state:
         case State.HELD:
-            text = f"Held: {view.source.held_reason}. Nothing happens to it until a person resumes it."
-            return Why("held", text, {"held_reason": view.source.held_reason})
+            return _held(view, around.uncertain)
         case State.RUNNING:
             return _running(view, around.attempt, now)
     open_ids = [one.job_id for one in view.predecessors if not one.finished]
@@ -70,13 +68,34 @@ def explain(view: JobView, around: Surroundings, now: float) -> Why:
     return _in_line(view, around)
 
 
-def _finished(view: JobView, attempt: Attempt | None) -> Why:
+def _held(view: JobView, uncertain: Effect | None) -> Why:
+    text = f"Held: {view.source.held_reason}. Nothing happens to it until a person resumes it."
+    data: dict[str, Any] = {"held_reason": view.source.held_reason}
+    if uncertain is not None:
+        text += f" Resumed, {_RESUMED[Policy(uncertain.policy)].format(uncertain.name)}."
+        data["effect"] = uncertain.key
+    return Why("held", text, data)
+
+
+_RESUMED: Mapping[Policy, str] = {
+    Policy.MANUAL: "it asks first for a verdict on effect {}: whether it happened, or is to be tried again",
+    Policy.PROBE: "it asks the provider whether effect {} happened",
+    Policy.IDEMPOTENT: "it calls effect {} again with the same key",
+    Policy.REPEATABLE: "it calls effect {} again",
+}
+
+
+def _finished(view: JobView, around: Surroundings) -> Why:
+    attempt = around.attempt
     because = f": {view.reason}" if view.reason else ""
     text = f"It {_ENDED[view.state]}{because}."
     data = {"outcome": view.source.outcome, "reason": view.reason}
     if attempt is not None:
         text += f" Its thread on {attempt.worker} has not ended: that slot is still taken."
         data["slot_taken_on"] = attempt.worker
+    if around.uncertain is not None:
+        text += f" Nobody knows whether its effect {around.uncertain.name} happened."
+        data["effect"] = around.uncertain.key
     return Why("finished", text, data)
 
 

@@ -1,8 +1,9 @@
 """A drill as a record: its timeline, its evidence, its verdict. Pure."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Literal
+
+from jobdeck_backend.clock import zulu
 
 Fault = Literal["scheduler-loss", "worker-loss"]
 State = Literal["running", "passed", "failed"]
@@ -53,7 +54,7 @@ class Drill:
             verdict = "ok" if seen <= step.expected else "late"
         self.timeline.append(
             {
-                "at": _iso(at),
+                "at": zulu(at),
                 "name": step.name,
                 "text": step.text,
                 "expected": step.expected,
@@ -78,8 +79,8 @@ class Drill:
             "fault": self.fault,
             "target": self.target,
             "state": self.state,
-            "started_at": _iso(self.started_at),
-            "ended_at": None if self.ended_at is None else _iso(self.ended_at),
+            "started_at": zulu(self.started_at),
+            "ended_at": None if self.ended_at is None else zulu(self.ended_at),
             "timeline": list(self.timeline),
             "evidence": [
                 {
@@ -93,7 +94,3 @@ class Drill:
                 for one in self.evidence
             ],
         }
-
-
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

@@ -9,9 +9,11 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.jobs.records import Attempt, Status
-from jobdeck_backend.jobs.view import JobView, view_of
+from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.recovery import fsck
 from jobdeck_backend.recovery.drill_record import Drill, Evidence, Step
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.views import views
 from jobdeck_backend.store import drills, events, figures, jobs, rows
 from jobdeck_backend.store.engine import Database
 
@@ -116,6 +118,9 @@ class Watch:
         completed = sum(len(one.stages_before) for one in self._drill.evidence)
         text = f"{repeated} of {completed} stages completed before ran again"
         self._drill.add(Step("repeated", text, None, failed=repeated > 0), now())
+        violations = fsck.check_instance(self._database)
+        text = f"{len(fsck.CHECKS)} invariants checked on all records, {len(violations)} violations"
+        self._drill.add(Step("invariants", text, None, failed=bool(violations)), now())
         self._drill.end("passed" if self._drill.holds else "failed", now())
 
     # What is looked for.
@@ -250,15 +255,7 @@ class _StageStart:
 
 
 def _views(tx: Connection, cluster: EmbeddedCluster, ids: Sequence[str]) -> dict[str, JobView]:
-    snapshot, predecessors = cluster.snapshot, rows.predecessors(tx, ids)
-    return {
-        source.job_id: view_of(
-            source,
-            predecessors.get(source.job_id, ()),
-            dask_state=snapshot.jobs.get(source.job_id) if snapshot else None,
-        )
-        for source in rows.load(tx, ids)
-    }
+    return {view.source.job_id: view for view in views(tx, rows.load(tx, ids), cluster.snapshot)}
 
 
 def _is_settled(view: JobView) -> bool:

@@ -115,10 +115,17 @@ class Drills:
                 await asyncio.sleep(LOOK_S)
             await asyncio.to_thread(watch.judge)
         except asyncio.CancelledError:
-            drill.end("failed", now())
-            drill.add(Step("interrupted", "the backend stopped during the drill", None, failed=True), now())
-            await self._publish(drill)
+            await self._break_off(drill, "the backend stopped during the drill")
             raise
+        except Exception:
+            log.exception("drill: it could not be watched", fault=drill.fault, drill=drill.id)
+            await self._break_off(drill, "it could not be watched to its end; the log says why")
+        else:
+            await self._publish(drill)
+
+    async def _break_off(self, drill: Drill, why: str) -> None:
+        drill.add(Step("interrupted", why, None, failed=True), now())
+        drill.end("failed", now())
         await self._publish(drill)
 
     async def _publish(self, drill: Drill) -> dict[str, Any]:

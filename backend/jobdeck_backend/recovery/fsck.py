@@ -1,13 +1,22 @@
-"""The invariants that rows can show, checked on a live database or after a test."""
+"""The invariants that rows can show: checked on a live database, at the end of each drill and each fault test."""
 
-from dataclasses import dataclass
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection
 
 from jobdeck_backend.errors import NotEligible
-from jobdeck_backend.jobs.lifecycle import Verb, advance
+from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb, advance
 from jobdeck_backend.jobs.records import Status
-from jobdeck_backend.store import invariants
+from jobdeck_backend.store import act_invariants, execution_invariants, invariants
+from jobdeck_backend.store.engine import Database
+
+Found = list[tuple[str, str]]
+"""``(job_id, what is wrong)``; the id is empty where no one job is concerned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +28,41 @@ class Violation:
     text: str
 
 
-def check(connection: Connection) -> list[Violation]:
-    """Every violation on record, read in one snapshot; an empty list is what there should be."""
-    checks = (
-        ("I3 terminal changes only by a resume", _illegal_transitions(connection)),
-        ("I4 sequence numbers are gapless in commit order", invariants.sequence_gaps(connection)),
-        ("I6 a stage completes once", invariants.repeated_stages(connection)),
-        ("I8 one live attempt", invariants.unexplained_attempts(connection)),
-        ("I12 outcome and status agree", invariants.disagreeing_outcomes(connection)),
-    )
-    return [Violation(name, job_id, text) for name, found in checks for job_id, text in found]
+def check_instance(database: Database) -> list[Violation]:
+    """``check`` of an instance's database and of the probe's journal beside it."""
+    with database.read() as connection:
+        return check(connection, database.path.with_name("probe-journal.jsonl"))
 
 
-def _illegal_transitions(connection: Connection) -> list[tuple[str, str]]:
+def check(connection: Connection, journal: Path | None = None) -> list[Violation]:
+    """Every violation on record, read in one snapshot; an empty list is what there should be.
+
+    ``journal`` is the probe's, whose calls are held against the ledger.
+    """
+    # Before the snapshot: an intent is committed before its call, never the other way round.
+    called = _calls(journal)
+    found = [Violation(name, job_id, text) for name, find in CHECKS for job_id, text in find(connection)]
+    return found + [Violation(CALLS, job_id, text) for job_id, text in _unintended(connection, called)]
+
+
+def _calls(journal: Path | None) -> Counter[tuple[str, str]]:
+    """How often the journal's provider saw each ``(job_id, key)``, by its complete lines."""
+    if journal is None or not journal.exists():
+        return Counter()
+    lines = map(json.loads, journal.read_text().split("\n")[:-1])
+    return Counter((line["job_id"], line["key"]) for line in lines if line["event"] == "effect_called")
+
+
+def _unintended(connection: Connection, called: Counter[tuple[str, str]]) -> Found:
+    intents = invariants.intents(connection) if called else {}
+    return [
+        (job_id, f"effect {key} was called {times} times on {intents.get(key, 0)} intents")
+        for (job_id, key), times in called.items()
+        if times > intents.get(key, 0)
+    ]
+
+
+def _illegal_transitions(connection: Connection) -> Found:
     wrong = []
     for job_id, before, history, name, after in invariants.transition_steps(connection):
         if before != history:
@@ -39,13 +70,58 @@ def _illegal_transitions(connection: Connection) -> list[tuple[str, str]]:
         elif before is None:
             if name != Verb.SUBMIT:
                 wrong.append((job_id, f"the first transition is {name}"))
-        elif not _follows(Status(before), name, after):
+        elif not _follows(before, name, after):
             wrong.append((job_id, f"{name} led from {before} to {after}"))
     return wrong
 
 
-def _follows(before: Status, name: str, after: str) -> bool:
+def _follows(before: str, name: str, after: str) -> bool:
     try:
-        return advance(before, Verb(name)) == after
+        return advance(Status(before), Verb(name)) == after
     except (NotEligible, ValueError):
         return False
+
+
+def _other_ends(connection: Connection) -> Found:
+    """Jobs that are not what their last transition, or the last status in their log, made of them."""
+    wrong = []
+    for job_id, status, outcome, name, ended, told in invariants.last_words(connection):
+        if ended != status:
+            wrong.append((job_id, f"the job is {status}, its last transition ended at {ended}"))
+        elif told != status:
+            wrong.append((job_id, f"the job is {status}, its log says {told}"))
+        elif outcome != OUTCOMES.get(Verb(name)):
+            wrong.append((job_id, f"its last transition is {name}, its outcome {outcome or 'open'}"))
+    return wrong
+
+
+CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
+    ("I2 one job per id, one unfinished job per thread", act_invariants.shared_threads),
+    ("I3 terminal changes only by a resume", _illegal_transitions),
+    ("I3 a job is what its history made of it", _other_ends),
+    ("I4 sequence numbers are gapless in commit order", invariants.sequence_gaps),
+    ("I6 a stage completes once", invariants.repeated_stages),
+    ("I7 fences never fall", execution_invariants.falling_fences),
+    ("I8 one live attempt", invariants.unexplained_attempts),
+    ("I8 each claim is an attempt on record", execution_invariants.miscounted_attempts),
+    ("I8 epochs are of leases", execution_invariants.impossible_leases),
+    ("I9 nothing starts past its deadline", execution_invariants.late_starts),
+    ("I10 success on time or marked late", execution_invariants.unmarked_lateness),
+    ("I11 the ledger tells what is known", invariants.untrue_effects),
+    ("I12 outcome and status agree", invariants.disagreeing_outcomes),
+    ("I12 the cancel's answer holds", act_invariants.disagreeing_cancels),
+    ("I20 one audit row for each act", act_invariants.unrecorded_acts),
+)
+"""Each invariant in words, and what finds where it is broken."""
+
+CALLS = "I11 an effect is called as often as intended"
+
+
+def report(violations: Sequence[Violation], seconds: float) -> dict[str, Any]:
+    """A check's result as the operations API and the command line show it."""
+    return {
+        "clean": not violations,
+        "checked": [*(name for name, _find in CHECKS), CALLS],
+        "violations": [asdict(one) for one in violations],
+        "seconds": round(seconds, 3),
+    }

@@ -3,28 +3,36 @@
 import asyncio
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 import structlog
 from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
-from jobdeck_backend.errors import LeaseLost
-from jobdeck_backend.jobs.records import Attempt, Lease
+from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible
+from jobdeck_backend.jobs.lifecycle import Verb
+from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
-from jobdeck_backend.recovery.plan import Act, Action, Bounds, Situation, plan
+from jobdeck_backend.recovery import situations
+from jobdeck_backend.recovery.plan import RECOVERS, REQUEUES, Act, Action, Bounds, plan
+from jobdeck_backend.recovery.situations import WorkerGone
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import leases
-from jobdeck_backend.store import recovery as situations
+from jobdeck_backend.store import recovery as recovery_rows
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 
 log = structlog.get_logger(__name__)
 
 INTERVAL_S = 0.5
+# Actions in flight at once: they share the writer's transactions, others' commands get their turn between.
+GROUP_MAX = 128
 ROLE = "recovery"
+# How each way to take a job from a lost execution is put on record.
+RECLAIMS = {**dict.fromkeys(REQUEUES, Verb.RECOVER), Act.HOLD: Verb.HOLD, Act.FAIL: Verb.TIME_OUT}
 HOST = socket.gethostname()
 OWNER = f"{HOST}:{os.getpid()}"
 
@@ -43,6 +51,23 @@ def owner_is_gone(owner: str) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What came of an action; ``skipped`` is why nothing was done, None when it was."""
+
+    action: Action
+    skipped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The plan as it is to be read: what would be done, what is left and why, and how many are in line."""
+
+    actions: Sequence[Action]
+    in_line: int
+    lease: Lease | None
+
+
 class Reaper(Loop):
     """One pass: hold the lease, look at what may need something done, do it."""
 
@@ -52,9 +77,8 @@ class Reaper(Loop):
         database: Database,
         writer: Writer,
         *,
-        worker_gone: Callable[[Attempt], str | None],
+        worker_gone: WorkerGone,
     ) -> None:
-        """``worker_gone`` tells what took an attempt's worker, or None while it may live."""
         super().__init__(INTERVAL_S)
         self._settings = settings
         self._database = database
@@ -65,17 +89,50 @@ class Reaper(Loop):
             settings.expire_grace_s,
             settings.heartbeat_stale_s,
             settings.cancel_grace_s,
+            settings.ghost_timeout_s,
             settings.lost_attempts_max,
         )
+        # By job and fence, since when its recovery is planned here and not done.
+        self._planned: dict[tuple[str, int], float] = {}
         self.lease: Lease | None = None
+
+    def is_automatic(self, act: Act) -> bool:
+        """Whether an action is carried out without a person."""
+        return act is not Act.LEAVE and (self._settings.recovery == "auto" or act not in RECOVERS)
 
     async def run_once(self) -> None:
         """Plan and apply now; answers when it is done."""
         async with self._pass:
             if not await self._hold_lease():
                 return
-            for action in await asyncio.to_thread(self._plan):
-                await self._apply(action)
+            actions = await asyncio.to_thread(self._plan)
+            self._planned = {
+                key: self._planned.get(key, now())
+                for key in ((one.job_id, one.fence) for one in actions if one.act in RECOVERS)
+            }
+            await self._apply([one for one in actions if self.is_automatic(one.act)])
+
+    def read(self) -> Reading:
+        """The plan as it stands, held jobs and live ones too; changes nothing. Call it from a thread."""
+        with self._database.read() as tx:
+            actions = self._plan_in(tx, with_held=True)
+            return Reading(actions, recovery_rows.in_line(tx), leases.load(tx, ROLE))
+
+    async def apply(self, job_ids: Collection[str] | None) -> list[Applied]:
+        """Carry out the plan as it is now, for these jobs or for all.
+
+        Each action is checked again in its own transaction. Raises ``NotEligible`` when another process owns the
+        recovery.
+        """
+        async with self._pass:
+            if not await self._hold_lease():
+                held = (await asyncio.to_thread(self.read)).lease
+                raise NotEligible(f"recovery belongs to {held.owner if held else 'nobody'}; nothing was done")
+            reading = await asyncio.to_thread(self.read)
+            wanted = [one for one in reading.actions if job_ids is None or one.job_id in job_ids]
+            applied = await self._apply([one for one in wanted if one.act is not Act.LEAVE])
+            left = [Applied(one, one.reason) for one in wanted if one.act is Act.LEAVE]
+            return applied + (left if job_ids is not None else [])
 
     async def release(self) -> None:
         """Leave the lease to the next owner."""
@@ -93,47 +150,64 @@ class Reaper(Loop):
 
     def _plan(self) -> list[Action]:
         with self._database.read() as tx:
-            return plan(self._situations(tx), self._bounds, now())
+            return self._plan_in(tx, with_held=False)
 
-    def _situations(self, tx: Connection) -> list[Situation]:
-        found = []
-        for job, deadline, attempt in situations.candidates(tx, now()):
-            loss = self._worker_gone(attempt) if attempt else None
-            lost = situations.lost_attempts(tx, job.job_id) if loss else 0
-            stage, checkpoint_id = situations.last_stage(tx, job.job_id) if loss else (None, None)
-            found.append(
-                Situation(job, deadline, attempt, loss is not None, loss or "", lost, stage, checkpoint_id)
-            )
-        return found
+    def _plan_in(self, tx: Connection, *, with_held: bool) -> list[Action]:
+        found = situations.look(tx, self._worker_gone, self._bounds, self._planned, with_held=with_held)
+        return plan(found, self._bounds, now())
 
-    async def _apply(self, action: Action) -> None:
-        try:
-            done = await asyncio.wrap_future(self._submit(action))
-        except LeaseLost as lost:
-            log.warning("recovery stops here", reason=lost.message)
-            self.lease = None
-            return
-        log.info("recovery", act=action.act, job_id=action.job_id, reason=action.reason, done=done)
-
-    def _submit(self, action: Action) -> "Future[bool]":
+    async def _apply(self, actions: Sequence[Action]) -> list[Applied]:
+        """Write what was planned under the lease held now; once that is over, nothing more of it."""
         assert self.lease is not None
-        seen = (self.lease, action.job_id, action.status, action.fence)
-        ended = {"attempt": action.attempt, "attempt_end": action.attempt_end or action.reason}
+        epoch = self.lease.epoch
+        applied: list[Applied] = []
+        for start in range(0, len(actions), GROUP_MAX):
+            group = actions[start : start + GROUP_MAX]
+            if self.lease is None or not await self._hold_lease() or self.lease.epoch != epoch:
+                self.lease = None
+                applied += [Applied(one, "another process took the recovery over") for one in group]
+                continue
+            writes = [asyncio.wrap_future(self._submit(self.lease, one)) for one in group]
+            results = await asyncio.gather(*writes, return_exceptions=True)
+            applied += [self._applied(one, result) for one, result in zip(group, results, strict=True)]
+        return applied
+
+    def _applied(self, action: Action, result: object) -> Applied:
+        if isinstance(result, LeaseLost):
+            self.lease = None
+        elif isinstance(result, BaseException) and not isinstance(result, JobdeckError):
+            raise result
+        if isinstance(result, JobdeckError):
+            skipped: str | None = result.message
+        else:
+            skipped = None if result else "it changed since the plan was made"
+        log.info("recovery", act=action.act, job_id=action.job_id, reason=action.reason, skipped=skipped)
+        return Applied(action, skipped)
+
+    def _submit(self, lease: Lease, action: Action) -> "Future[bool]":
+        seen = (lease, action.job_id, action.status, action.fence)
         match action.act:
             case Act.EXPIRE:
                 return self._writer.submit(recovery.expire, *seen, reason=action.reason, now=now())
-            case Act.REQUEUE:
-                return self._writer.submit(recovery.requeue, *seen, **ended, reason=action.reason, now=now())
-            case Act.HOLD:
-                return self._writer.submit(recovery.hold, *seen, **ended, reason=action.reason, now=now())
             case Act.REVOKE:
                 return self._writer.submit(recovery.revoke, *seen, now())
             case Act.END_ATTEMPT:
                 return self._writer.submit(
                     recovery.end_attempt,
-                    self.lease,
+                    lease,
                     action.job_id,
                     action.attempt,
+                    reason=action.reason,
+                    now=now(),
+                )
+            case _:
+                return self._writer.submit(
+                    recovery.reclaim,
+                    *seen,
+                    RECLAIMS[action.act],
+                    attempt=action.attempt,
+                    attempt_end=action.attempt_end or action.reason,
+                    heartbeat_at=action.heartbeat_at,
                     reason=action.reason,
                     now=now(),
                 )

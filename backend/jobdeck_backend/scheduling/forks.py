@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jobdeck_backend.clock import now
+from jobdeck_backend.clock import anchor, now
 
 READY_WITHIN_S = 20.0
 HEED_WITHIN_S = 2.0
@@ -86,6 +86,8 @@ class ForkServer:
                 "-m",
                 "jobdeck_backend.scheduling.forkserver",
                 str(os.getpid()),
+                # Whenever it is started: the system's clock may have been set meanwhile.
+                repr(anchor()),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=log,

@@ -3,10 +3,10 @@
 A scheduler or worker forked from here is up in a tenth of a second and shares the imported code's memory with
 its siblings; a fresh interpreter would spend most of a second of CPU on imports alone, at every recovery.
 
-It reads requests (one JSON object a line) from its standard input and tells on what was its standard output
-what becomes of the processes; children write their own ``ready`` line there. When its input ends, because the
-backend went away in whatever manner, it kills its children and ends; should it be killed itself, the kernel
-kills them.
+Its arguments are the backend's process id and clock anchor. It reads requests (one JSON object a line) from its
+standard input and tells on what was its standard output what becomes of the processes; children write their own
+``ready`` line there. When its input ends, because the backend went away in whatever manner, it kills its children
+and ends; should it be killed itself, the kernel kills them.
 """
 
 import ctypes
@@ -20,6 +20,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from jobdeck_backend import clock
 from jobdeck_backend.scheduling.line import open_line, tell
 
 PR_SET_PDEATHSIG = 1
@@ -35,7 +36,9 @@ def die_with_parent(parent_pid: int) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    die_with_parent(int(sys.argv[1]))
+    parent_pid, anchor = sys.argv[1:]
+    die_with_parent(int(parent_pid))
+    clock.adopt(float(anchor))
     open_line()
     from jobdeck_backend.scheduling import processes
 

@@ -8,11 +8,9 @@ import time
 from typing import Protocol
 
 import structlog
-from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution, notices
-from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.jobs.records import Claim, Status
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
@@ -65,12 +63,9 @@ class Heart:
             for one, pulse in watched:
                 try:
                     self._look(one, pulse)
-                except JobStopped:
-                    continue  # it was taken away between the look and the write: the next look tells it so
-                except DBAPIError as error:
-                    log.warning(
-                        "heartbeat not written; tried again", job_id=one.claim.job_id, error=str(error.orig)
-                    )
+                except Exception as error:  # without this thread every job here would count as lost
+                    cause = str(getattr(error, "orig", error))
+                    log.warning("heartbeat not written; tried again", job_id=one.claim.job_id, error=cause)
 
     def _look(self, one: Watched, pulse: "_Pulse") -> None:
         if not pulse.stopped:
@@ -89,13 +84,14 @@ class Heart:
         overdue = pulse.deadline is not None and now() > pulse.deadline + LOOP_GRACE_S
         if uptime_s < pulse.next_renewal_s and not (overdue and not pulse.stopped):
             return
+        event_due = uptime_s >= pulse.next_event_s and not pulse.stopped
+        told = [notices.heartbeat(int(uptime_s))] if event_due else []
         with self._database.write() as tx:
-            execution.renew(tx, one.claim, now())
+            execution.renew(tx, one.claim, now(), told)
             if overdue and not pulse.stopped:
                 execution.expire_running(tx, one.claim, (), now())
-            elif uptime_s >= pulse.next_event_s and not pulse.stopped:
-                execution.record(tx, one.claim, [notices.heartbeat(int(uptime_s))], now())
-                pulse.next_event_s += self._settings.heartbeat_event_s
+        if event_due:
+            pulse.next_event_s += self._settings.heartbeat_event_s
         pulse.next_renewal_s = uptime_s + self._settings.heartbeat_s
 
 

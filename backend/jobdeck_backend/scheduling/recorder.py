@@ -41,6 +41,7 @@ class ExecutionRecorder:
         self._stage_starts: dict[tuple[str, int], float] = {}
         self._stage_runs: list[StageRun] = []
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
+        self._when_saved: list[Callable[[], None]] = []
         self._flush_due = False
         self.stopped = False
         """Set by the heart when the job was taken away; the next write says so too."""
@@ -91,14 +92,29 @@ class ExecutionRecorder:
             )
             self._stage_runs.append(run)
 
-    def before_save(self, tx: Connection, checkpoint_id: str) -> None:
-        """Inside the saver's transaction: the fence, what is waiting, and the evidence of ended stages."""
-        if self._stage_runs:
-            runs = [replace(run, checkpoint_id=checkpoint_id) for run in self._stage_runs]
-            execution.save_stages(tx, runs)
-            self._stages_done += len(runs)
+    def when_saved(self, call: Callable[[], None]) -> None:
+        """Call once the next checkpoint, with the output of the stage that ends now, is committed."""
+        with self._slot.lock:
+            self._when_saved.append(call)
+
+    def after_save(self) -> None:
+        """A save is committed: what waited for it may be told."""
+        calls, self._when_saved = self._when_saved, []
+        for call in calls:
+            call()
+
+    def before_save(self, tx: Connection, checkpoint_id: str, node: str | None) -> None:
+        """Inside the saver's transaction: the fence, what is waiting, and the evidence of ended stages.
+
+        ``node`` names the one stage whose output is being saved; None saves them all. A branch that ended beside
+        it waits for its own save: evidence without output would be a lie after a kill.
+        """
+        ended = [run for run in self._stage_runs if node is None or run.node == node]
+        if ended:
+            execution.save_stages(tx, [replace(run, checkpoint_id=checkpoint_id) for run in ended])
+            self._stages_done += len(ended)
             self._progress["stages_done"] = self._stages_done
-            self._stage_runs.clear()
+            self._stage_runs = [run for run in self._stage_runs if run not in ended]
         self.write(tx)
 
     def write(self, tx: Connection) -> None:
@@ -132,8 +148,11 @@ class ExecutionRecorder:
         if len(self._waiting) >= BATCH_EVENTS_MAX:
             self.flush()
         elif not self._flush_due:
-            self._flush_due = True
-            self._loop.call_soon_threadsafe(self._loop.call_later, BATCH_S, self._flush_late)
+            self._loop.call_soon_threadsafe(self._flush_later)
+
+    def _flush_later(self) -> None:
+        self._flush_due = True
+        self._loop.call_later(BATCH_S, self._flush_late)
 
     def _flush_late(self) -> None:
         try:
@@ -143,4 +162,4 @@ class ExecutionRecorder:
             self.stopped = True
         except DBAPIError as error:
             log.warning("events not written; tried again", job_id=self._claim.job_id, error=str(error.orig))
-            self._write_soon()
+            self._flush_later()

@@ -16,9 +16,10 @@ from langchain_core.runnables import RunnableConfig
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution
-from jobdeck_backend.errors import BudgetSpent, JobStopped
+from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
 from jobdeck_backend.jobs.records import Claim
 from jobdeck_backend.scheduling.heart import Heart
+from jobdeck_backend.scheduling.ledger import ExecutionLedger
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.settings import Settings
@@ -59,7 +60,14 @@ class Stopped:
     """The job was taken away: cancelled, expired by somebody else, or given to another attempt."""
 
 
-Ending = Succeeded | Failed | Expired | Stopped
+@dataclass(frozen=True)
+class Held:
+    """Only a person can tell how to go on."""
+
+    reason: str
+
+
+Ending = Succeeded | Failed | Expired | Stopped | Held
 
 
 @cache
@@ -96,6 +104,7 @@ class Execution:
         self._deadline = claim.admission.deadline
         self._cancelled = threading.Event()
         self._recorder = ExecutionRecorder(slot, claim, self._remaining)
+        self._ledger = ExecutionLedger(slot, claim, self._recorder, self._remaining)
         self._timeout: asyncio.Timeout | None = None
         self._task: asyncio.Task[Ending] | None = None
 
@@ -142,6 +151,8 @@ class Execution:
                 return Succeeded(await self._run_graph())
         except BudgetSpent:
             return Expired()
+        except EffectUncertain as unknown:
+            return Held(unknown.message)
         except JobStopped:
             return Stopped()
         except asyncio.CancelledError:
@@ -155,7 +166,7 @@ class Execution:
 
     async def _run_graph(self) -> Mapping[str, Any]:
         admission = self.claim.admission
-        self._slot.saver.bind(self._recorder.before_save)
+        self._slot.saver.bind(self._recorder.before_save, self._recorder.after_save)
         workflow = registry.find(admission.agent_type)
         if workflow is None:
             raise LookupError(f"this worker has no workflow named {admission.agent_type}")
@@ -193,6 +204,7 @@ class Execution:
             cancelled=self._cancelled,
             remaining=self._remaining,
             recorder=self._recorder,
+            ledger=self._ledger,
             predecessors=self.claim.predecessors,
             journal_dir=self._slot.settings.state_dir,
             settings=self._slot.settings,
@@ -219,5 +231,7 @@ class Execution:
                     execution.fail(connection, self.claim, error, error_type, told, now())
                 case Expired():
                     execution.end(connection, self.claim, "expired", now())
+                case Held(reason):
+                    execution.hold(connection, self.claim, reason, told, now())
                 case Stopped():
-                    execution.acknowledge_stop(connection, self.claim, now())
+                    execution.stop(connection, self.claim, now())

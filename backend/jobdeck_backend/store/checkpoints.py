@@ -14,9 +14,11 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.sqlite import SqliteSaver
 from sqlalchemy import Connection
 
-BeforeSave = Callable[[Connection, str], None]
-"""Called inside the saving transaction, before the checkpoint (whose id it gets): raises to refuse it, writes
-what must be on record together with it."""
+BeforeSave = Callable[[Connection, str, str | None], None]
+"""Called inside the saving transaction with the checkpoint's id and the node whose output alone is saved, or None:
+raises to refuse the save, writes what must be on record together with it."""
+# How LangGraph names a task that ran because of an edge; the node's name follows.
+_PULL = "~__pregel_pull, "
 
 
 def create_checkpoint_tables(path: str) -> None:
@@ -40,12 +42,13 @@ class FencedSaver(SqliteSaver):
         self.is_setup = True
         self._connection = connection
         self._connection_lock = lock
-        self._before_save: BeforeSave = lambda _tx, _checkpoint_id: None
-        self._saving = ""
+        self._before_save: BeforeSave = lambda _tx, _checkpoint_id, _node: None
+        self._after_save: Callable[[], None] = lambda: None
+        self._saving: tuple[str, str | None] = ("", None)
 
-    def bind(self, before_save: BeforeSave) -> None:
-        """From now on save for one execution."""
-        self._before_save = before_save
+    def bind(self, before_save: BeforeSave, after_save: Callable[[], None]) -> None:
+        """From now on save for one execution; ``after_save`` is called when a save is committed."""
+        self._before_save, self._after_save = before_save, after_save
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002
@@ -55,8 +58,9 @@ class FencedSaver(SqliteSaver):
                 yield self.conn.cursor()
                 return
             with self._connection.begin():
-                self._before_save(self._connection, self._saving)
+                self._before_save(self._connection, *self._saving)
                 yield self.conn.cursor()
+            self._after_save()
 
     def put(
         self,
@@ -67,7 +71,7 @@ class FencedSaver(SqliteSaver):
     ) -> RunnableConfig:
         """Save a checkpoint."""
         with self._connection_lock:
-            self._saving = checkpoint["id"]
+            self._saving = (checkpoint["id"], None)
             return super().put(config, checkpoint, metadata, new_versions)
 
     def put_writes(
@@ -75,7 +79,8 @@ class FencedSaver(SqliteSaver):
     ) -> None:
         """Save a finished task's writes beside the checkpoint it started from."""
         with self._connection_lock:
-            self._saving = config["configurable"]["checkpoint_id"]
+            node = task_path.removeprefix(_PULL) if task_path.startswith(_PULL) else None
+            self._saving = (config["configurable"]["checkpoint_id"], node)
             super().put_writes(config, writes, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:

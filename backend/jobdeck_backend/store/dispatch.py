@@ -5,10 +5,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, exists, func, select, update
 
-from jobdeck_backend.jobs.records import Delivery, Status
+from jobdeck_backend.jobs.records import UNFINISHED, Delivery, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, queues
-
-_UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
 
 _LIVE_ATTEMPT = exists().where(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
 _PAUSED = exists().where(
@@ -31,10 +29,18 @@ _NEXT = (
     .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
     .limit(bindparam("limit"))
 )
+_predecessor = jobs.alias("predecessor")
+_WAITS_FOR_BACKLOG = exists().where(
+    dependencies.c.job_id == jobs.c.job_id,
+    _predecessor.c.job_id == dependencies.c.predecessor_id,
+    _predecessor.c.status.in_(UNFINISHED),
+    _predecessor.c.delivered_epoch.is_(None),
+)
+_NEXT_DEPENDENT = _NEXT.where(~_WAITS_FOR_BACKLOG)
 _OPEN_PREDECESSORS = (
     select(dependencies.c.predecessor_id)
     .join(jobs, jobs.c.job_id == dependencies.c.predecessor_id)
-    .where(dependencies.c.job_id == bindparam("id"), jobs.c.status.in_(_UNFINISHED))
+    .where(dependencies.c.job_id == bindparam("id"), jobs.c.status.in_(UNFINISHED))
 )
 
 
@@ -45,9 +51,10 @@ def next_independent(tx: Connection, limit: int, before: float = math.inf) -> li
 
 
 def next_dependent(tx: Connection, limit: int) -> list[Delivery]:
-    """The most urgent backlog jobs that were submitted with ``after``, with those they still wait for."""
+    """The most urgent backlog jobs that were submitted with ``after`` and wait for nothing that was not delivered;
+    with those they still wait for."""
     found = []
-    for row in tx.execute(_NEXT, {"dependent": True, "limit": limit, "before": math.inf}).all():
+    for row in tx.execute(_NEXT_DEPENDENT, {"dependent": True, "limit": limit, "before": math.inf}).all():
         waits_for = tuple(tx.execute(_OPEN_PREDECESSORS, {"id": row.job_id}).scalars())
         found.append(Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, waits_for))
     return found
@@ -55,8 +62,9 @@ def next_dependent(tx: Connection, limit: int) -> list[Delivery]:
 
 def mark_delivered(tx: Connection, job_ids: Sequence[str], epoch: int, now: float) -> None:
     """Put on record that these jobs are handed to the Dask of this epoch."""
-    statement = update(jobs).where(jobs.c.job_id.in_(job_ids))
-    tx.execute(statement.values(delivered_epoch=epoch, delivered_at=now))
+    if job_ids:
+        statement = update(jobs).where(jobs.c.job_id.in_(job_ids))
+        tx.execute(statement.values(delivered_epoch=epoch, delivered_at=now))
 
 
 def take_back(tx: Connection, job_ids: Sequence[str]) -> None:

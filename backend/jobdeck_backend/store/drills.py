@@ -6,7 +6,7 @@ import orjson
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.jobs.records import UNFINISHED
 from jobdeck_backend.store.tables import drills, jobs, stages
 
 LISTED_MAX = 100
@@ -36,7 +36,7 @@ def unfinished_stages(tx: Connection) -> list[tuple[str, str, int, str]]:
     statement = (
         select(stages.c.job_id, stages.c.node, stages.c.step, stages.c.output_hash)
         .join(jobs, jobs.c.job_id == stages.c.job_id)
-        .where(jobs.c.status.in_((Status.SUBMITTED, Status.RUNNING)))
+        .where(jobs.c.status.in_(UNFINISHED))
         .order_by(stages.c.job_id, stages.c.step)
     )
     return [(row[0], row[1], row[2], row[3]) for row in tx.execute(statement)]

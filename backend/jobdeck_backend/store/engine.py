@@ -30,6 +30,7 @@ def open_engine(path: Path, *, synchronous: Synchronous, write: bool) -> Engine:
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         pool_size=8,
         max_overflow=32,
+        hide_parameters=True,  # an error's text goes to logs and callers; what jobs were given does not (R38)
     )
     begin = "BEGIN IMMEDIATE" if write else "BEGIN"
 
@@ -78,30 +79,62 @@ class Database:
 
     def __init__(self, path: Path, *, synchronous: Synchronous) -> None:
         self.path = path
+        self._file: tuple[int, int] | None = None
         self._write_engine = open_engine(path, synchronous=synchronous, write=True)
         self._read_engine = open_engine(path, synchronous=synchronous, write=False)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that holds the write lock from its start; commits unless the block raises."""
+        self._must_be_in_place()
         with self._write_engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent snapshot."""
+        self._must_be_in_place()
         with self._read_engine.connect() as connection:
             yield connection
 
     def open_writer(self) -> Connection:
         """A connection of the write engine for the caller to keep; ``begin()`` takes the lock."""
+        self._must_be_in_place()
         return self._write_engine.connect()
 
     def open_reader(self) -> Connection:
         """A connection of the read engine for the caller to keep."""
+        self._must_be_in_place()
         return self._read_engine.connect()
+
+    def _must_be_in_place(self) -> None:
+        """What is written to a file that was removed would be gone with the last process that has it open."""
+        try:
+            found = self.path.stat()
+            file = found.st_dev, found.st_ino
+        except FileNotFoundError:
+            file = None
+        if self._file is None:
+            self._file = file
+        elif self._file != file:
+            reason = f"{self.path} was removed or replaced while it was in use"
+            raise OperationalError("BEGIN", None, sqlite3.OperationalError(reason))
 
     def close(self) -> None:
         """Close every pooled connection."""
         self._write_engine.dispose()
         self._read_engine.dispose()
+
+
+@contextmanager
+def synced(connection: Connection) -> Iterator[Connection]:
+    """A transaction on a NORMAL connection that is synced to disk as a FULL one is."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    # On the driver's own connection: SQLAlchemy would begin a transaction first, and in one it cannot be changed.
+    driver.execute("PRAGMA synchronous=FULL")
+    try:
+        with connection.begin():
+            yield connection
+    finally:
+        driver.execute("PRAGMA synchronous=NORMAL")

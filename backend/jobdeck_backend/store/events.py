@@ -51,11 +51,11 @@ def _plain(value: Any) -> str:
 
 
 def append_fenced(
-    tx: Connection, job_id: str, fence: int, new: Sequence[NewEvent], now: float, **progress: Any
+    tx: Connection, job_id: str, fence: int, new: Sequence[NewEvent], now: float, **columns: Any
 ) -> bool:
-    """Append an execution's events and its progress; False when it no longer owns the running job (R14)."""
+    """Append an execution's events and change its job; False when it no longer owns the running job (R14)."""
     owner = {"id": job_id, "owner_fence": fence, "count": len(new)}
-    last = tx.execute(_TAKE_FENCED, owner | {"progress_at": now} | progress).scalar_one_or_none()
+    last = tx.execute(_TAKE_FENCED, owner | columns).scalar_one_or_none()
     if last is None:
         return False
     insert(tx, job_id, last, new, now)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, func, select
 
-from jobdeck_backend.jobs.records import Outcome, Status
+from jobdeck_backend.jobs.records import UNFINISHED, Outcome, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs
 
 SERVICE_TIMES_ROWS_MAX = 1_000
@@ -38,7 +38,7 @@ _LINE = (
         jobs.c.started_at,
     )
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
-    .where(jobs.c.status.in_((Status.SUBMITTED, Status.RUNNING)))
+    .where(jobs.c.status.in_(UNFINISHED))
     .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
 )
 _dependent = jobs.alias("dependent")
@@ -46,7 +46,7 @@ _OPEN = (
     select(dependencies.c.job_id, dependencies.c.predecessor_id)
     .join(_dependent, _dependent.c.job_id == dependencies.c.job_id)
     .join(jobs, jobs.c.job_id == dependencies.c.predecessor_id)
-    .where(_dependent.c.status == Status.SUBMITTED, jobs.c.status.in_((Status.SUBMITTED, Status.RUNNING)))
+    .where(_dependent.c.status == Status.SUBMITTED, jobs.c.status.in_(UNFINISHED))
 )
 _BY_STATUS = select(jobs.c.status, func.count()).group_by(jobs.c.status)
 _INTERRUPTED = (

@@ -2,8 +2,9 @@
 
 from sqlalchemy import Connection, and_, case, false, func, or_, select
 
-from jobdeck_backend.jobs.records import Outcome, Status
-from jobdeck_backend.store.tables import admissions, attempts, events, jobs, stages, transitions
+from jobdeck_backend.jobs.records import EffectState, Outcome, Status
+from jobdeck_backend.store.effects import OPEN
+from jobdeck_backend.store.tables import admissions, attempts, effects, events, jobs, stages, transitions
 
 # What a status says of the admission's outcome (R13, R10).
 _OUTCOMES: dict[Status, set[Outcome | None]] = {
@@ -63,6 +64,32 @@ def transition_steps(tx: Connection) -> list[tuple[str, str | None, str | None, 
         transitions.c.to_status,
     ).order_by(transitions.c.job_id, transitions.c.id)
     return [(row[0], row[1], row[2], row[3], row[4]) for row in tx.execute(statement)]
+
+
+def last_words(tx: Connection) -> list[tuple[str, str, str | None, str, str, str | None]]:
+    """``(job_id, status, outcome, last transition's name, its status, last status in the log)`` of each job."""
+    newest = select(func.max(transitions.c.id)).group_by(transitions.c.job_id)
+    told = (
+        select(events.c.job_id, func.max(events.c.seq).label("seq"))
+        .where(events.c.status.is_not(None))
+        .group_by(events.c.job_id)
+        .subquery()
+    )
+    statement = (
+        select(
+            jobs.c.job_id,
+            jobs.c.status,
+            admissions.c.outcome,
+            transitions.c.name,
+            transitions.c.to_status,
+            events.c.status,
+        )
+        .join(admissions, admissions.c.job_id == jobs.c.job_id)
+        .join(transitions, and_(transitions.c.job_id == jobs.c.job_id, transitions.c.id.in_(newest)))
+        .outerjoin(told, told.c.job_id == jobs.c.job_id)
+        .outerjoin(events, and_(events.c.job_id == told.c.job_id, events.c.seq == told.c.seq))
+    )
+    return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in tx.execute(statement)]
 
 
 def disagreeing_outcomes(tx: Connection) -> list[tuple[str, str]]:
@@ -135,3 +162,35 @@ def unexplained_attempts(tx: Connection) -> list[tuple[str, str]]:
         (row.job_id, f"the job is {row.status} and has {row.live} live attempts")
         for row in tx.execute(statement)
     ]
+
+
+def untrue_effects(tx: Connection) -> list[tuple[str, str]]:
+    """Successes over an open effect, intents nobody is behind, settled effects without who and when (I11)."""
+    settled = and_(effects.c.settled_at.is_not(None), effects.c.settled_by.is_not(None))
+    unsettled = and_(effects.c.settled_at.is_(None), effects.c.settled_by.is_(None))
+    is_open, is_intent = effects.c.state.in_(OPEN), effects.c.state == EffectState.INTENT
+    statement = (
+        select(effects.c.job_id, effects.c.key, effects.c.state, jobs.c.status, effects.c.settled_by)
+        .join(jobs, jobs.c.job_id == effects.c.job_id)
+        .where(
+            or_(
+                and_(jobs.c.status == Status.SUCCESS, is_open),
+                and_(jobs.c.status != Status.RUNNING, is_intent),
+                and_(is_open, ~unsettled),
+                and_(~is_open, ~settled),
+                and_(effects.c.state == EffectState.HAPPENED, effects.c.proof.is_(None)),
+            )
+        )
+    )
+    return [
+        (
+            row.job_id,
+            f"effect {row.key} is {row.state} by {row.settled_by or 'nobody'}, the job is {row.status}",
+        )
+        for row in tx.execute(statement)
+    ]
+
+
+def intents(tx: Connection) -> dict[str, int]:
+    """Effect key → how often its call was about to be made."""
+    return {row.key: row.intents for row in tx.execute(select(effects.c.key, effects.c.intents))}

@@ -9,10 +9,10 @@ from dataclasses import fields
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from jobdeck_backend.jobs.records import NO_DEADLINE, Admission, Attempt, Job, StageRun, Status
+from jobdeck_backend.jobs.records import NO_DEADLINE, UNFINISHED, Admission, Attempt, Job, StageRun, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
@@ -48,6 +48,7 @@ _END_ATTEMPT = update(attempts).where(
     attempts.c.attempt == bindparam("expected_attempt"),
     attempts.c.ended_at.is_(None),
 )
+_END_SILENT_ATTEMPT = _END_ATTEMPT.where(attempts.c.heartbeat_at == bindparam("expected_heartbeat"))
 _INSERT_STAGES = stages.insert()
 _RENEW = (
     update(attempts)
@@ -174,6 +175,17 @@ def hasten_predecessors(tx: Connection, job_ids: Sequence[str], deadline: float)
         job_ids = [row[0] for row in tx.execute(above)] if changed else []
 
 
+def nearest_dependent_deadline(tx: Connection, job_id: str) -> float:
+    """The nearest deadline among unfinished jobs that wait for this one, ``NO_DEADLINE`` without any."""
+    statement = (
+        select(func.min(jobs.c.dispatch_deadline))
+        .join(dependencies, dependencies.c.job_id == jobs.c.job_id)
+        .where(dependencies.c.predecessor_id == job_id, jobs.c.status.in_(UNFINISHED))
+    )
+    nearest: float | None = tx.execute(statement).scalar_one()
+    return NO_DEADLINE if nearest is None else nearest
+
+
 def load_predecessors(tx: Connection, job_id: str) -> list[tuple[str, Status, Any]]:
     """``(job_id, status, output)`` of each job this one waits for."""
     rows = tx.execute(_PREDECESSORS, {"id": job_id})
@@ -202,17 +214,39 @@ def claim_state(tx: Connection, job_id: str) -> tuple[Status, int, float | None]
 
 
 def end_attempt(
-    tx: Connection, job_id: str, attempt: int, now: float, reason: str, late_output: str | None = None
+    tx: Connection,
+    job_id: str,
+    attempt: int,
+    now: float,
+    reason: str,
+    *,
+    late_output: str | None = None,
+    heartbeat_at: float | None = None,
 ) -> bool:
-    """Store that an execution's thread has ended; False when that was on record already."""
+    """Store that an execution's thread has ended; False when that was on record already, or when there has been a
+    heartbeat since the one at ``heartbeat_at``."""
     expected = {"expected_id": job_id, "expected_attempt": attempt}
     values = {"ended_at": now, "end_reason": reason, "late_output": late_output}
-    return tx.execute(_END_ATTEMPT, expected | values).rowcount == 1
+    statement = _END_ATTEMPT if heartbeat_at is None else _END_SILENT_ATTEMPT
+    silent = {} if heartbeat_at is None else {"expected_heartbeat": heartbeat_at}
+    return tx.execute(statement, expected | silent | values).rowcount == 1
 
 
 def has_live_attempt(tx: Connection, job_id: str) -> bool:
     """Whether some thread may still execute this job."""
     return tx.execute(_LIVE_ATTEMPT, {"id": job_id}).first() is not None
+
+
+def thread_went_on(tx: Connection, job_id: str, thread_id: str) -> bool:
+    """Whether another job was executed on this one's thread after it was."""
+    executed_at = select(func.max(attempts.c.started_at)).where(attempts.c.job_id == job_id).scalar_subquery()
+    statement = (
+        select(attempts.c.job_id)
+        .join(admissions, admissions.c.job_id == attempts.c.job_id)
+        .where(admissions.c.thread_id == thread_id, attempts.c.job_id != job_id)
+        .where(attempts.c.started_at > executed_at)
+    )
+    return tx.execute(statement.limit(1)).first() is not None
 
 
 def load_attempts(tx: Connection, job_id: str) -> list[Attempt]:

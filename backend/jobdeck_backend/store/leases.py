@@ -1,7 +1,7 @@
 """Leases: who may do something alone. The epoch rises at each takeover and at each fresh start (R17)."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from sqlalchemy import Connection, select, update
 
@@ -13,7 +13,7 @@ from jobdeck_backend.store.tables import leases
 def load(tx: Connection, role: str) -> Lease | None:
     """The lease of a role as it stands."""
     row = tx.execute(select(leases).where(leases.c.role == role)).first()
-    return None if row is None else Lease(row.role, row.owner, row.epoch, row.acquired_at, row.expires_at)
+    return None if row is None else Lease(**dict(row._mapping))
 
 
 def acquire(
@@ -31,8 +31,10 @@ def acquire(
     takeover = held.owner != owner
     if takeover and held.expires_at > now and not is_gone(held.owner):
         return None
-    acquired_at = now if takeover else held.acquired_at
-    lease = Lease(role, owner, held.epoch + takeover, acquired_at, now + ttl_s)
+    if takeover:
+        lease = Lease(role, owner, held.epoch + 1, now, now + ttl_s, taken_from=held.owner)
+    else:
+        lease = replace(held, expires_at=now + ttl_s)
     tx.execute(update(leases).where(leases.c.role == role).values(asdict(lease)))
     return lease
 

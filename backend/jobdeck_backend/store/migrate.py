@@ -1,6 +1,8 @@
 """Bringing a database to this version's schema, at start, under the database's own lock."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
@@ -17,7 +19,7 @@ EXIT_DATABASE = 13
 
 def migrate(database: Database) -> None:
     """Create or upgrade the schema. Raises ``StartRefused`` for a damaged or a newer database, untouched."""
-    try:
+    with usable(database):
         with database.read() as tx:
             current = _revision(tx)
         if current != HEAD:
@@ -28,6 +30,13 @@ def migrate(database: Database) -> None:
                     EXIT_DATABASE,
                 )
             _upgrade(database)
+
+
+@contextmanager
+def usable(database: Database) -> Iterator[None]:
+    """Raises ``StartRefused``, in words, where the block finds that the database cannot be used."""
+    try:
+        yield
     except (DatabaseError, sqlite3.DatabaseError) as error:
         cause = getattr(error, "orig", error)
         raise StartRefused(

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, select, tuple_
 
-from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.jobs.records import UNFINISHED
 from jobdeck_backend.jobs.view import JobSource, Predecessor
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, transitions
 
@@ -58,7 +58,6 @@ _SOURCE = (
 )
 _TOTAL = select(func.count()).select_from(jobs)
 _NEWEST_FIRST = _SOURCE.order_by(admissions.c.accepted_at.desc(), admissions.c.job_id.desc())
-_UNFINISHED = (Status.SUBMITTED, Status.RUNNING)
 
 
 def load(tx: Connection, job_ids: Sequence[str]) -> list[JobSource]:
@@ -99,7 +98,7 @@ def predecessors(tx: Connection, job_ids: Sequence[str]) -> dict[str, tuple[Pred
     )
     found: dict[str, list[Predecessor]] = {}
     for job_id, predecessor_id, status in tx.execute(statement):
-        one = Predecessor(predecessor_id, status, status not in _UNFINISHED)
+        one = Predecessor(predecessor_id, status, status not in UNFINISHED)
         found.setdefault(job_id, []).append(one)
     return {job_id: tuple(ones) for job_id, ones in found.items()}
 

@@ -165,6 +165,27 @@ stages = Table(
     Column("output_hash", String(64), nullable=False),
 )
 
+effects = Table(
+    "effects",
+    metadata,
+    Column("key", String(512), primary_key=True),
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False),
+    Column("name", String(128), nullable=False),
+    Column("node", String(128), nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("policy", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("request", Text, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("intents", Integer, nullable=False),
+    Column("intent_at", Float, nullable=False),
+    Column("settled_at", Float),
+    Column("settled_by", String(128)),
+    Column("outcome", Text),
+    Column("proof", Text),
+)
+Index("effects_of_job", effects.c.job_id, effects.c.state)
+
 leases = Table(
     "leases",
     metadata,
@@ -173,6 +194,7 @@ leases = Table(
     Column("epoch", Integer, nullable=False),
     Column("acquired_at", Float, nullable=False),
     Column("expires_at", Float, nullable=False),
+    Column("taken_from", String(128)),
 )
 
 queues = Table(

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import structlog
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.jobs.records import StoredEvent
+from jobdeck_backend.loops import Loop
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database, commit_counter
 
@@ -34,14 +36,17 @@ class Subscription:
         self._arrived = asyncio.Event()
         self._behind = False
 
-    def push(self, new: Sequence[StoredEvent]) -> None:
-        """Called by the tailer. A reader too slow for its bound loses its place and is told."""
+    def push(self, new: Sequence[StoredEvent]) -> bool:
+        """Called by the tailer. False when a reader too slow for its bound thereby loses its place."""
+        self._arrived.set()
+        if self._behind:
+            return True  # it reads the log anyway
         if len(self._events) + len(new) > BACKLOG_MAX:
             self._events.clear()
             self._behind = True
-        else:
-            self._events.extend(new)
-        self._arrived.set()
+            return False
+        self._events.extend(new)
+        return True
 
     async def wait(self) -> None:
         """Until something arrived, or the tailer ended."""
@@ -60,15 +65,20 @@ class Subscription:
         return taken, behind
 
 
-class Tailer:
-    """Runs on the event loop. Its look at an idle database costs microseconds."""
+class Tailer(Loop):
+    """One pass: look whether somebody committed, which costs microseconds, and hand out what is new.
+
+    ``wake`` it after a commit of this process.
+    """
 
     def __init__(self, database: Database) -> None:
+        super().__init__(IDLE_LOOK_S)
         self._database = database
+        self._connection: Connection | None = None
+        self._commits: Callable[[], int] = lambda: 0
+        self._seen = -1
         self._subscriptions: dict[str, set[Subscription]] = defaultdict(set)
         self._listeners: list[Callable[[Sequence[StoredEvent]], None]] = []
-        self._poke = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
         self._last_commit = 0.0
         self.position = 0
         self.dropped = 0
@@ -78,24 +88,19 @@ class Tailer:
         """Begin at the log's present end."""
         with self._database.read() as tx:
             self.position = events.last_position(tx)
-        self._task = asyncio.create_task(self._run(), name="tailer")
+        super().start()
 
     async def stop(self) -> None:
         """End, and let every waiting reader go."""
         self.release_all()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await super().stop()
+        self._disconnect()
 
     def release_all(self) -> None:
         """Let every waiting reader look up: the server stops."""
         for readers in self._subscriptions.values():
             for subscription in readers:
                 subscription.release()
-
-    def poke(self) -> None:
-        """This process committed something: look now. Only from the event loop's thread."""
-        self._poke.set()
 
     def listen(self, listener: Callable[[Sequence[StoredEvent]], None]) -> None:
         """Call ``listener`` with every batch of new events of all jobs, in commit order."""
@@ -118,34 +123,36 @@ class Tailer:
         """How many streams are fed."""
         return sum(len(readers) for readers in self._subscriptions.values())
 
-    async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
-        connection = self._database.open_reader()
-        commits: Callable[[], int] | None = None
-        seen = -1
-        while True:
-            self._poke.clear()
-            try:
-                commits = commits or commit_counter(connection)
-                if (version := commits()) != seen:
-                    seen = version
-                    self._last_commit = loop.time()
-                    while self._deliver(page := events.read_feed(connection, self.position, PAGE)):
-                        if len(page) < PAGE:
-                            break
-                        await asyncio.sleep(0)
-                    connection.rollback()  # ends the snapshot: the next look must see later commits
-            except DBAPIError as error:
-                log.warning("the log could not be read; tried again", error=str(error.orig))
-                connection.invalidate()
-                connection.rollback()
-                commits, seen = None, -1
-            busy = loop.time() - self._last_commit < BUSY_FOR_S
-            try:
-                async with asyncio.timeout(BUSY_LOOK_S if busy else IDLE_LOOK_S):
-                    await self._poke.wait()
-            except TimeoutError:
-                continue
+    async def run_once(self) -> None:
+        """Hand out everything committed since the last pass."""
+        clock = asyncio.get_running_loop().time
+        try:
+            connection = self._connected()
+            version = self._commits()
+            if version != self._seen:
+                self._last_commit = clock()
+                while self._deliver(page := events.read_feed(connection, self.position, PAGE)):
+                    if len(page) < PAGE:
+                        break
+                    await asyncio.sleep(0)
+                connection.rollback()  # ends the snapshot: the next look must see later commits
+                self._seen = version
+        except DBAPIError as error:
+            log.warning("the log could not be read; tried again", error=str(error.orig))
+            self._disconnect()
+        self.interval_s = BUSY_LOOK_S if clock() - self._last_commit < BUSY_FOR_S else IDLE_LOOK_S
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.open_reader()
+            self._commits, self._seen = commit_counter(self._connection), -1
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.invalidate()
+            connection.close()
 
     def _deliver(self, page: list[StoredEvent]) -> bool:
         if not page:
@@ -157,7 +164,7 @@ class Tailer:
                 by_job.setdefault(event.job_id, []).append(event)
         for job_id, new in by_job.items():
             for subscription in self._subscriptions[job_id]:
-                subscription.push(new)
+                self.dropped += not subscription.push(new)
         for listener in self._listeners:
             listener(page)
         return True

@@ -17,6 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.workflows.context import JobContext
+from jobdeck_backend.workflows.place import place
 from jobdeck_backend.workflows.plain import bounded, digest, plain
 
 TOOL_OUTPUT_CHARACTERS_MAX = 8_000
@@ -36,6 +37,7 @@ class EventCallback(BaseCallbackHandler):
 
     def __init__(self, context: JobContext, workflow: str) -> None:
         self._recorder = context.recorder
+        self._ledger = context.ledger
         self._job_id = context.job_id
         self._workflow = workflow
         self._stages: dict[UUID, tuple[str, int]] = {}
@@ -54,10 +56,11 @@ class EventCallback(BaseCallbackHandler):
         **_: Any,
     ) -> None:
         """A graph node is about to run; every other chain event is LangGraph's own business."""
-        stage = _stage(metadata)
+        stage = place(metadata)
         if stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
             return
         self._recorder.stage_started(*stage)
+        self._ledger.stage_started(*stage)
         self._stages[run_id] = stage
         self._record("workflow.start", run_id, name=stage[0], metadata=self._metadata(stage))
 
@@ -168,7 +171,7 @@ class EventCallback(BaseCallbackHandler):
         data: Mapping[str, Any] | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        own = self._metadata(_stage(metadata))
+        own = self._metadata(place(metadata))
         self._calls[run_id] = (name, own)
         self._record(type_, run_id, name=name, data=data, metadata={**own, **(extra or {})})
 
@@ -204,13 +207,6 @@ class EventCallback(BaseCallbackHandler):
         if stage is not None:
             own["stage"] = {"node": node, "step": step}
         return own
-
-
-def _stage(metadata: Mapping[str, Any] | None) -> tuple[str, int] | None:
-    """The (node, step) this callback belongs to."""
-    if not metadata or "langgraph_node" not in metadata:
-        return None
-    return str(metadata["langgraph_node"]), int(metadata["langgraph_step"])
 
 
 def _name(serialized: Mapping[str, Any] | None, kwargs: Mapping[str, Any], otherwise: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
+from jobdeck_backend.jobs.records import Effect, EffectState, Policy
 from jobdeck_backend.settings import Settings
 
 
@@ -38,6 +39,25 @@ class Recorder(Protocol):
     def stage_completed(self, node: str, step: int, output_hash: str) -> None:
         """A graph node ended; becomes evidence in the transaction that saves its checkpoint."""
 
+    def when_saved(self, call: Callable[[], None]) -> None:
+        """Call once the output of the stage that ends now is saved: from then on it is never run again."""
+
+
+class Ledger(Protocol):
+    """Where an execution's effects are put on record; authors use ``workflows.effects.effect``."""
+
+    def intend(self, name: str, node: str, step: int, policy: Policy, request: Mapping[str, Any]) -> Effect:
+        """Put the intent on record; its call may be made only if the answered state is INTENT."""
+
+    def stage_started(self, node: str, step: int) -> None:
+        """A graph node is about to run, perhaps not for the first time."""
+
+    def answer(self, known: Effect, *, happened: bool) -> Effect:
+        """Put on record what the provider answered about an uncertain effect."""
+
+    def settle(self, key: str, state: EffectState, outcome: Any) -> None:
+        """Put on record what the call came to."""
+
 
 @dataclass(frozen=True)
 class JobContext:
@@ -54,6 +74,7 @@ class JobContext:
     remaining: Callable[[], float | None]
     """Seconds of budget left, None without a deadline."""
     recorder: Recorder
+    ledger: Ledger
     predecessors: Mapping[str, Mapping[str, Any]]
     """Job id → output (``{"report": str | None, "data": …}``) of each job named in ``after``."""
     journal_dir: Path

@@ -2,24 +2,31 @@
 
 import json
 import os
-from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
-from jobdeck_backend.clock import now
+from jobdeck_backend.clock import iso, now
 from jobdeck_backend.workflows.context import JobContext
 
 
-def write_journal(context: JobContext, workflow: str, event: str, stage: str) -> None:
-    """Append ``stage_started`` or ``stage_completed`` to ``<workflow>-journal.jsonl`` and sync."""
+def write_journal(
+    context: JobContext, workflow: str, event: str, stage: str, *, key: str | None = None
+) -> None:
+    """Append one line to ``<workflow>-journal.jsonl`` and sync.
+
+    ``event`` is ``stage_started``, ``stage_completed``, or ``effect_called`` with the effect's ``key``.
+    """
     line = {
-        "at": datetime.fromtimestamp(now(), UTC).isoformat(),
+        "at": iso(now()),
         "job_id": context.job_id,
         "attempt": context.attempt,
         "fence": context.fence,
         "pid": os.getpid(),
         "event": event,
         "stage": stage,
+        **({} if key is None else {"key": key}),
     }
-    path = context.journal_dir / f"{workflow}-journal.jsonl"
+    path = _path(context, workflow)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         # One write each: lines of several processes never mix.
@@ -27,3 +34,18 @@ def write_journal(context: JobContext, workflow: str, event: str, stage: str) ->
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def journal_completion(context: JobContext, workflow: str, stage: str) -> None:
+    """Append ``stage_completed`` once the stage's output is saved: a kill before that runs the stage again."""
+    context.recorder.when_saved(lambda: write_journal(context, workflow, "stage_completed", stage))
+
+
+def read_journal(context: JobContext, workflow: str) -> list[dict[str, Any]]:
+    """The journal's lines so far, of all jobs."""
+    path = _path(context, workflow)
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _path(context: JobContext, workflow: str) -> Path:
+    return context.journal_dir / f"{workflow}-journal.jsonl"

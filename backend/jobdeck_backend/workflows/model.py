@@ -1,7 +1,6 @@
 """The chat model by configuration, and how it is asked: with retries that are told."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
@@ -17,11 +16,9 @@ from tenacity import (
 
 from jobdeck_backend.errors import JobStopped, Unavailable
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.workflows.context import JobContext
 from jobdeck_backend.workflows.offline import OfflineChatModel
 from jobdeck_backend.workflows.plain import plain
-
-if TYPE_CHECKING:
-    from jobdeck_backend.workflows.context import JobContext
 
 RETRY_WAIT_MAX_S = 20.0
 _TRY_AGAIN_STATUSES = frozenset({408, 409, 425, 429})
@@ -49,7 +46,7 @@ def chat_model(settings: Settings) -> BaseChatModel:
 
 
 async def ask(
-    model: Runnable[LanguageModelInput, BaseMessage], messages: Sequence[BaseMessage], context: "JobContext"
+    model: Runnable[LanguageModelInput, BaseMessage], messages: Sequence[BaseMessage], context: JobContext
 ) -> AIMessage:
     """Call ``model``; a failed call is tried again with growing pauses, each retry told as a ``job.update``.
 

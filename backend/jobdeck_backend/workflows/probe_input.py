@@ -5,13 +5,25 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
+from jobdeck_backend.jobs.records import Policy
 from jobdeck_backend.workflows.plain import plain
 
 STAGES_MAX = 64
 SECONDS_MAX = 3_600.0
 COUNT_MAX = 100_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_LATER = {"effect": "effects are not in the ledger yet", "artifact_bytes": "artifacts cannot be stored yet"}
+_LATER = {"artifact_bytes": "artifacts cannot be stored yet"}
+
+
+@dataclass(frozen=True)
+class ProbeEffect:
+    """The effect at a stage's end. Its provider is the journal, where each call is a line."""
+
+    key: str
+    """Its name; the ledger's key, which the journal gets, is made from it."""
+    policy: Policy
+    hang: bool = False
+    """The first call is made and never answers."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,7 @@ class ProbeStage:
     """A sync node that goes on to its end whatever is asked of it."""
     sync: bool = False
     """A sync node that sleeps, looking at ``cancelled`` now and then."""
+    effect: ProbeEffect | None = None
 
 
 @dataclass(frozen=True)
@@ -81,15 +94,34 @@ def _stage(value: Any) -> ProbeStage:
     for field, why in _LATER.items():
         if value.get(field):
             raise ValueError(f"{where}: {field} is refused, {why}")
-    _known(value, (*(field.name for field in fields(ProbeStage)), *_LATER), where)
+    _known(value, (*_names(ProbeStage), *_LATER), where)
     flags = {key: _flag(value, key, where) for key in ("fail", "block_loop", "ignore_cancel", "sync")}
     return ProbeStage(
         name=name,
         seconds=_number(value, "seconds", where, SECONDS_MAX),
         events=_count(value, "events", where),
         tokens=_count(value, "tokens", where),
+        effect=None if value.get("effect") is None else _effect(value["effect"], f"{where}: effect"),
         **flags,
     )
+
+
+def _effect(value: Any, where: str) -> ProbeEffect:
+    if not isinstance(value, dict) or not isinstance(value.get("key"), str):
+        raise ValueError(f"{where} must be an object with a key")
+    if not _NAME.fullmatch(value["key"]):
+        raise ValueError(f"{where}: a key is 1 to 64 letters, digits, - or _: {value['key'][:80]!r} is not")
+    _known(value, (*_names(ProbeEffect), "repeatable"), where)
+    policy = Policy.REPEATABLE if _flag(value, "repeatable", where) else Policy.MANUAL
+    if "policy" in value:
+        if "repeatable" in value or value["policy"] not in list(Policy):
+            raise ValueError(f"{where}: give repeatable, or a policy of {', '.join(Policy)}")
+        policy = Policy(value["policy"])
+    return ProbeEffect(value["key"], policy, _flag(value, "hang", where))
+
+
+def _names(kind: type[ProbeEffect] | type[ProbeStage]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _known(value: dict[str, Any], names: tuple[str, ...], where: str) -> None:

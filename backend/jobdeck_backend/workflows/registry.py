@@ -10,9 +10,8 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from jobdeck_backend.workflows.probe_input import check_probe, count_probe_stages
-from jobdeck_backend.workflows.review_input import check_document
+from jobdeck_backend.workflows.review_input import REVIEW_STAGES, check_document, review_stages
 
-REVIEW_STAGES = ("read", "extract_clauses", "identify_licence", "report")
 PORTFOLIO_STAGES = ("gather", "compare", "report")
 
 
@@ -66,20 +65,23 @@ class Workflow:
         return self.count_stages(request) if self.count_stages else len(self.stages)
 
 
+_REPORT_WITH_DATA = {
+    "type": "object",
+    "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
+}
 WORKFLOWS: tuple[Workflow, ...] = (
     Workflow(
         name="contract_review",
         description=(
             "Reads a licence document, finds its clauses, says which licence it is and what it obliges to, "
-            "and cites the place of each finding. Input: the text, or a JSON object with title and text."
+            "and cites the place of each finding. Input: the text, or a JSON object with title, text and, "
+            "to have a webhook told, notify_url."
         ),
         module="jobdeck_backend.workflows.graphs.contract_review",
         stages=REVIEW_STAGES,
         check_input=check_document,
-        output_schema={
-            "type": "object",
-            "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
-        },
+        count_stages=lambda request: len(review_stages(request)),
+        output_schema=_REPORT_WITH_DATA,
     ),
     Workflow(
         name="portfolio",
@@ -89,10 +91,7 @@ WORKFLOWS: tuple[Workflow, ...] = (
         ),
         module="jobdeck_backend.workflows.graphs.portfolio",
         stages=PORTFOLIO_STAGES,
-        output_schema={
-            "type": "object",
-            "properties": {"report": {"type": "string"}, "data": {"type": "object"}},
-        },
+        output_schema=_REPORT_WITH_DATA,
     ),
     Workflow(
         name="probe",

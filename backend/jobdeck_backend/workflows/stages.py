@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from jobdeck_backend.workflows.announce import tell_todos
 from jobdeck_backend.workflows.context import JobContext, job_context
-from jobdeck_backend.workflows.journal import write_journal
+from jobdeck_backend.workflows.journal import journal_completion, write_journal
 
 
 @asynccontextmanager
@@ -20,4 +20,4 @@ async def stage(
     yield context
     if index + 1 == len(names):
         tell_todos(context, todos, len(todos))
-    write_journal(context, workflow, "stage_completed", name)
+    journal_completion(context, workflow, name)

@@ -23,6 +23,9 @@ COMMANDS = {
     "expire": "acts",
     "resume": "acts",
     "grant": "acts",
+    "verdict": "verdict",
+    "reconcile": "recovery",
+    "fsck": "recovery",
 }
 
 

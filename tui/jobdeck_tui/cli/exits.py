@@ -11,6 +11,7 @@ import sys
 import click
 
 from jobdeck_tui.client.errors import ClientError, Denied, NotReachable, Refused, StartFailed, TimedOut
+from jobdeck_tui.client.fields import Unreadable
 from jobdeck_tui.text.sanitise import block
 
 OK = 0
@@ -62,6 +63,11 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, ClientError):
         say_error(sentence(error.message) + _advice(error))
         return client_exit_code(error)
+    if isinstance(error, Unreadable):
+        say_error(
+            f"The server's answer is not what a jobdeck server says ({error}). Look with 'jobdeck list'."
+        )
+        return NOT_REACHABLE
     raise error
 
 

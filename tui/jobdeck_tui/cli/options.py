@@ -46,7 +46,19 @@ class Target:
 def _url(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     if value is None:
         return None
-    if not value.startswith(("http://", "https://")) or len(value.split("/")) > 4 or not value.split("/")[2]:
+    import httpx
+
+    try:
+        url = httpx.URL(value)
+        usable = (
+            url.scheme in ("http", "https")
+            and url.host != ""
+            and (url.port is None or 0 < url.port < 65536)
+            and (url.raw_path, url.fragment) == (b"/", "")
+        )
+    except (httpx.InvalidURL, ValueError):  # among the latter, names that cannot be looked up
+        usable = False
+    if not usable:
         raise click.BadParameter("write it as http://host:port")
     return value.rstrip("/")
 

@@ -10,8 +10,9 @@ import click
 from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import OPS, PAGE_ROWS, Api, job_path
 from jobdeck_tui.client.fields import Fields, Unreadable
-from jobdeck_tui.client.models import Attempt, Job, JobDetail, Stage, Transition
+from jobdeck_tui.client.models import Attempt, Effect, Job, JobDetail, Stage, Transition
 from jobdeck_tui.core.columns import cell, display_state, left_seconds, note, progress
+from jobdeck_tui.core.effect_rows import state_words
 from jobdeck_tui.core.filter import FilterError, Predicate
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.sort import COLUMN_KEYS, order
@@ -125,6 +126,8 @@ def _facts(detail: JobDetail, now: float) -> Iterator[str]:
     if job.error or job.reason:
         yield f"reason    {job.error or job.reason}"
     yield from map(_stage, detail.stages)
+    for effect in detail.effects:
+        yield from _effect(effect)
     yield from map(_attempt, detail.attempts)
     yield from map(_transition, detail.transitions)
 
@@ -134,6 +137,15 @@ def _stage(stage: Stage) -> str:
     evidence = f"checkpoint {stage.checkpoint_id}  output {stage.output_hash[:16]}"
     who = f"attempt {stage.attempt}  pid {stage.pid}"
     return f"stage     {stage.node} (step {stage.step})  {took}  {who}  {evidence}"
+
+
+def _effect(effect: Effect) -> Iterator[str]:
+    word = state_words(effect).partition(" ")[2]
+    settled = f"settled {instant(effect.settled_at)} by {effect.settled_by}" if effect.settled_at else "open"
+    yield f"effect    {effect.key}  {word}  {effect.policy}  intents {effect.intents}"
+    yield f"          intent {instant(effect.intent_at)}  {settled}  request {effect.request}"
+    if effect.outcome is not None or effect.proof is not None:
+        yield f"          outcome {effect.outcome or NONE}  proof {effect.proof or NONE}"
 
 
 def _attempt(attempt: Attempt) -> str:

@@ -62,6 +62,11 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
 )
 @click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
 @click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Slots of each worker.")
+@click.option(
+    "--recovery",
+    type=click.Choice(["auto", "manual"]),
+    help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
+)
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
 def serve_command(*, no_drills: bool, **options: object) -> None:
     """Run the backend alone; prints one JSON line once it answers."""

@@ -1,11 +1,11 @@
 """The operations API and the jobs API as typed calls. Every call may raise what ``errors`` lists."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
 
-from . import decode, models
+from . import decode, models, recovery
 from .errors import NotUnderstood
 from .fields import Fields, Unreadable, many
 from .http import Http
@@ -79,6 +79,12 @@ class Api:
             decode.job, await self.http.post(*act_call(act, job_id, version, reason, extend_seconds))
         )
 
+    async def judge(
+        self, job_id: str, key: str, verdict: str, *, proof: str | None = None, reason: str | None = None
+    ) -> models.Effect:
+        """Say whether an uncertain effect happened (with its proof), did not, or is to be tried again."""
+        return _read(decode.effect, await self.http.post(*verdict_call(job_id, key, verdict, proof, reason)))
+
     async def cluster(self) -> models.Cluster:
         """Read the backend's own view of the cluster."""
         return _read(decode.cluster, await self.http.get(f"{OPS}/cluster"))
@@ -108,6 +114,17 @@ class Api:
         """Read a drill whole."""
         return _read(decode.drill, await self.http.get(f"{OPS}/drills/{quote(drill_id, safe='')}"))
 
+    async def recovery_plan(self) -> recovery.RecoveryPlan:
+        """Read what recovery would do now."""
+        return _read(recovery.plan, await self.http.get(f"{OPS}/recovery/plan"))
+
+    async def apply_plan(
+        self, jobs: Sequence[str] | None, *, reason: str | None = None
+    ) -> recovery.AppliedPlan:
+        """Carry out the plan as it is now, for these jobs or for all."""
+        body = {"jobs": None if jobs is None else list(jobs), "reason": reason}
+        return _read(recovery.applied, await self.http.post(f"{OPS}/recovery/apply", body))
+
     async def workflows(self) -> tuple[models.Workflow, ...]:
         """Read all workflows."""
         return _list(decode.workflow, await self.http.get(f"{OPS}/workflows"), "workflows")
@@ -136,6 +153,15 @@ def act_call(
     """Give path and body of an act."""
     fields = {"version": version, "reason": reason, "extend_seconds": extend_seconds}
     return f"{job_path(job_id)}/{act}", {name: value for name, value in fields.items() if value is not None}
+
+
+def verdict_call(
+    job_id: str, key: str, verdict: str, proof: str | None, reason: str | None
+) -> tuple[str, dict[str, object]]:
+    """Give path and body of a verdict; an effect's key has slashes."""
+    fields = {"verdict": verdict, "proof": proof, "reason": reason}
+    path = f"{job_path(job_id)}/effects/{quote(key)}"
+    return path, {name: value for name, value in fields.items() if value is not None}
 
 
 def _read(read: Callable[[object], Answer], data: object) -> Answer:

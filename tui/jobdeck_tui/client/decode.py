@@ -7,9 +7,11 @@ leave such items out and count them, so that one broken row never hides the othe
 from jobdeck_tui.text.sanitise import one_line
 
 from . import models
-from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, many, moment, safe_json
+from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
+from .recovery import recovery
 
 REPORT_LIMIT = 2_000_000
+KEY_LIMIT = 1_000
 
 
 def job(data: object) -> models.Job:
@@ -95,6 +97,7 @@ def overview(data: object) -> models.Overview:
         paused=row.texts("paused"),
         drills_allowed=row.flag("drills_allowed"),
         read_only=row.flag("read_only"),
+        recovery=None if row.raw("recovery") is None else recovery(row.raw("recovery")),
     )
 
 
@@ -173,6 +176,27 @@ def stage(data: object) -> models.Stage:
     )
 
 
+def effect(data: object) -> models.Effect:
+    """Read one effect of the ledger."""
+    row = Fields(data)
+    return models.Effect(
+        key=row.text("key", KEY_LIMIT),
+        name=row.text("name"),
+        node=row.text("node"),
+        step=row.integer("step"),
+        policy=row.text("policy"),
+        state=row.text("state"),
+        request=json_line(row.raw("request")),
+        attempt=row.integer("attempt"),
+        intents=row.integer("intents"),
+        intent_at=row.time("intent_at"),
+        settled_at=row.maybe_time("settled_at"),
+        settled_by=row.maybe_text("settled_by"),
+        outcome=None if row.raw("outcome") is None else json_line(row.raw("outcome")),
+        proof=row.maybe_text("proof", NOTE_LIMIT),
+    )
+
+
 def job_detail(data: object) -> models.JobDetail:
     """Read everything known about one job."""
     row = Fields(data)
@@ -183,6 +207,7 @@ def job_detail(data: object) -> models.JobDetail:
         transitions=row.items("transitions", transition),
         attempts=row.items("attempts", attempt),
         stages=row.items("stages", stage),
+        effects=row.items("effects", effect),
         why_code=why_code,
         why_text=why_text,
     )

@@ -41,6 +41,7 @@ class EmbeddedBackend:
         self._options = tuple(options)
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
+        self._answered = False
         self._said_before = 0
 
     @property
@@ -68,7 +69,9 @@ class EmbeddedBackend:
             self._said_before = log.tell()
             self._process = self._spawn(log)
         try:
-            return self._await_ready(self._process)
+            instance = self._await_ready(self._process)
+            self._answered = True
+            return instance
         except StartFailed as failure:
             self.stop()
             self._process = None
@@ -93,7 +96,9 @@ class EmbeddedBackend:
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
-        for signal_number, seconds in ((None, STOP_SECONDS), (signal.SIGTERM, TERMINATE_SECONDS)):
+        # One that is still importing looks at its input only seconds later; a signal ends it at once.
+        first = None if self._answered else signal.SIGTERM
+        for signal_number, seconds in ((first, STOP_SECONDS), (signal.SIGTERM, TERMINATE_SECONDS)):
             if signal_number is not None:
                 process.send_signal(signal_number)
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -2,7 +2,7 @@
 
 ClientError
 ├── NotReachable      nothing was sent, or a read got no answer
-├── TimedOut          an act was sent and no answer came: its outcome is unknown
+├── TimedOut          an act was sent and no answer came, or HTTP 500: its outcome is unknown
 ├── Denied            HTTP 401 or 403: the server does not accept who we are, or not this act
 ├── Refused           the server understood and will not; code, message, and the row as it is
 ├── NotUnderstood     the answer is not what a jobdeck server says

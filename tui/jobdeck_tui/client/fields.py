@@ -179,5 +179,11 @@ def safe_json(value: object, depth: int = 0) -> object:
     )
 
 
+def json_line(value: object) -> str:
+    """Free-form JSON as one safe line; a string stands for itself."""
+    text = value if isinstance(value, str) else json.dumps(safe_json(value), ensure_ascii=False)
+    return one_line(text, NOTE_LIMIT)
+
+
 def _first(entries: Iterable[Item]) -> list[Item]:
     return [entry for entry, _ in zip(entries, range(WIDTH_LIMIT), strict=False)]

@@ -18,6 +18,8 @@ from .models import Job
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 10.0
 BODY_BYTES_MAX = 64 << 20
+UNAVAILABLE = 503
+"""What a jobdeck server answers when it changed nothing; any other failure of its own leaves that open."""
 
 # Raised before a request can have reached the server: nothing was changed.
 _BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
@@ -58,7 +60,7 @@ class Http:
         """Send a change; give the answer as parsed JSON.
 
         Raises:
-            NotReachable: it was never sent. TimedOut: it was, and no answer came.
+            NotReachable: it was never sent. TimedOut: it was, and no answer came, or that of a server that broke.
             Denied, Refused, NotUnderstood: as they say.
         """
         try:
@@ -72,6 +74,9 @@ class Http:
     async def _exchange(self, method: str, path: str, **content: Any) -> object:
         async with self._client.stream(method, path, **content) as response:
             body = await read_bounded(response)
+        if method == "POST" and response.status_code >= 500 and response.status_code != UNAVAILABLE:
+            said = f"The server answered {response.status_code}"
+            raise TimedOut(f"{said}: it may or may not have been done; look before asking again.")
         _raise_for(response.status_code, body)
         try:
             return parse(body)

@@ -7,6 +7,8 @@ needs to distrust it. Times are Unix seconds (UTC) unless a name says otherwise;
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .recovery import Recovery
+
 STATES = (
     "backlog",
     "waiting",
@@ -63,8 +65,10 @@ class Job:
 
     @property
     def cancelling(self) -> bool:
-        """Whether a cancel was asked for that no worker has acknowledged yet."""
-        return self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+        """Whether a cancel waits for a thread that goes on; one that ended without a word has nothing to say any
+        more."""
+        unanswered = self.cancel_requested_at is not None and self.cancel_acknowledged_at is None
+        return unanswered and self.slot_taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class Overview:
     paused: tuple[str, ...]
     drills_allowed: bool
     read_only: bool
+    recovery: Recovery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,26 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """An action on the outside world; ``request`` and ``outcome`` are JSON, or its beginning, as one line."""
+
+    key: str
+    name: str
+    node: str
+    step: int
+    policy: str
+    state: str
+    request: str
+    attempt: int
+    intents: int
+    intent_at: float
+    settled_at: float | None
+    settled_by: str | None
+    outcome: str | None
+    proof: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobDetail:
     """Everything known about one job."""
 
@@ -159,6 +184,7 @@ class JobDetail:
     transitions: tuple[Transition, ...]
     attempts: tuple[Attempt, ...]
     stages: tuple[Stage, ...]
+    effects: tuple[Effect, ...]
     why_code: str
     why_text: str
 

@@ -10,6 +10,7 @@ from jobdeck_tui.deck import Deck
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
 from jobdeck_tui.link.listing import Listing
+from jobdeck_tui.link.recovery import RecoveryReader
 from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
 
@@ -40,6 +41,7 @@ class Link:
         self.jobs = JobReader(self._wire)
         self.dask = DaskReader(self._wire)
         self._listing = Listing(self._wire)
+        self.recovery = RecoveryReader(self._wire)
         self.sender = Sender(self._wire)
 
     def open(self) -> None:

@@ -1,5 +1,6 @@
 """What goes out: acts whose grace is over, and drills. Each outcome becomes a fact in the deck's memory."""
 
+from collections.abc import Callable
 from functools import partial
 
 from jobdeck_tui.client.models import Job
@@ -59,6 +60,29 @@ class Sender:
                 self.send_due()
         self._resume_after.discard(tracked.number)
         deck.fresh = True
+
+    def judge(self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[], None]) -> None:
+        """Gives a verdict on an effect; ``then`` is called when it is on record."""
+        self._wire.start(
+            self._wire.program, partial(self._judge, job_id, key, verdict, proof, then), "verdict"
+        )
+
+    async def _judge(
+        self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[], None]
+    ) -> None:
+        from jobdeck_tui.client.errors import ClientError
+
+        if self._wire.api is None:
+            return
+        try:
+            effect = await self._wire.api.judge(job_id, key, verdict, proof=proof, reason="from the deck")
+        except ClientError as error:
+            self._wire.deck.say(f"No verdict was given: {error.message}", "bad")
+        else:
+            said = effect.state.replace("_", " ")
+            self._wire.deck.say(f"On record: {effect.name} {said}. r lets the job go on.", "notice")
+            then()
+        self._wire.deck.fresh = True
 
     def start_drill(self, fault: Fault) -> None:
         """Injects a fault."""

@@ -1,14 +1,19 @@
-"""One job: facts in two lines, then its stages with evidence, its live events, its report and its record."""
+"""One job: facts in two lines, then its stages with evidence, live events, effects, report and record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import ContentSwitcher
 
+from jobdeck_tui.client.models import Effect
+from jobdeck_tui.core.effect_rows import effect_rows, uncertain
+from jobdeck_tui.core.eligibility import Act
 from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
@@ -16,7 +21,7 @@ from jobdeck_tui.widgets.tab_line import TabLine
 from jobdeck_tui.widgets.text_line import TextLine
 from jobdeck_tui.widgets.text_pane import TextPane
 
-TABS = ("stages", "events", "report", "record")
+TABS = ("stages", "events", "effects", "report", "record")
 DETAIL_EVERY_SECONDS = 5.0
 
 
@@ -29,6 +34,7 @@ class JobScreen(ActingScreen):
         Binding("tab", "tab(1)", "Next tab", key_display="tab"),
         Binding("shift+tab", "tab(-1)", "Previous tab", show=False),
         *ACT_BINDINGS,
+        Binding("v", "verdict", "Verdict"),
         Binding("f", "follow", "Follow"),
         Binding("slash", "find", "Find in the events", show=False, key_display="/"),
         Binding("n", "find_next(1)", "Next place found", show=False),
@@ -61,6 +67,7 @@ class JobScreen(ActingScreen):
         with ContentSwitcher(initial=self._tab, id="panes"):
             yield TextPane(id="stages")
             yield EventLog(self.view.lines, clock, id="events")
+            yield TextPane(id="effects")
             yield TextPane(id="report")
             yield TextPane(id="record")
         yield FilterLine(self._find_entered, hint="text to find in the events, n and N go on", id="find")
@@ -108,6 +115,7 @@ class JobScreen(ActingScreen):
             return
         draw: dict[str, Callable[[], None]] = {
             "stages": lambda: self.query_one("#stages", TextPane).show(stage_rows(detail, now)),
+            "effects": lambda: self.query_one("#effects", TextPane).show(effect_rows(detail.effects)),
             "record": lambda: self.query_one("#record", TextPane).show(record_rows(detail)),
             "report": self._draw_report,
         }
@@ -128,6 +136,7 @@ class JobScreen(ActingScreen):
         facts_of = {
             "stages": f"{len(detail.stages)}{total}" if detail else "",
             "events": str(view.lines.last_seq or ""),
+            "effects": _count(detail.effects) if detail else "",
             "report": "✔" if view.report else "",
             "record": "",
         }
@@ -146,6 +155,38 @@ class JobScreen(ActingScreen):
     def action_tab(self, step: int) -> None:
         """Opens the next tab, or the one before."""
         self._open(TABS[(TABS.index(self._tab) + step) % len(TABS)])
+
+    def hides(self, binding: Binding) -> bool:
+        """A verdict is offered where one is missing."""
+        return not self._uncertain() if binding.action == "verdict" else super().hides(binding)
+
+    def action_act(self, verb: str) -> None:
+        """Begins an act; a resume that needs a verdict first asks for it."""
+        blocking = [effect for effect in self._uncertain() if effect.policy == "manual"]
+        if verb == Act.RESUME.value and blocking and not self.deck.refusal():
+            self.action_verdict()
+        else:
+            super().action_act(verb)
+
+    def action_verdict(self) -> None:
+        """Asks what became of the first effect nobody knows about."""
+        unknown = self._uncertain()
+        if refusal := self.deck.refusal():
+            self.program.tell(refusal, severity="error")
+        elif not unknown:
+            self.program.tell("No effect of this job is uncertain.")
+        else:
+            self.app.push_screen(VerdictDialog(unknown[0]), partial(self._judged, unknown[0].key))
+
+    def _judged(self, key: str, verdict: Verdict | None) -> None:
+        if verdict is not None:
+            self.program.link.sender.judge(self.view.job_id, key, *verdict, self._read_again)
+
+    def _read_again(self) -> None:
+        self._signature = ()
+
+    def _uncertain(self) -> list[Effect]:
+        return uncertain(self.view.detail.effects) if self.view.detail else []
 
     def action_roll(self, rows: int) -> None:
         """Scrolls the open pane."""
@@ -206,3 +247,7 @@ class JobScreen(ActingScreen):
     def action_leave(self) -> None:
         """Back to where it was opened."""
         self.program.pop_screen()
+
+
+def _count(effects: Sequence[Effect]) -> str:
+    return f"{len(effects)} ?" if uncertain(effects) else str(len(effects) or "")

@@ -1,27 +1,32 @@
-"""Review of one licence document: read, extract its clauses, identify licence and obligations, report.
+"""Review of one licence document: read, extract its clauses, identify licence and obligations, report, notify.
 
 Every fact comes from reading the document; the model only words them. The text is not kept in the state, the job's
 request has it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, TypedDict
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 
+from jobdeck_backend.errors import AddressRefused
+from jobdeck_backend.jobs.records import Policy
 from jobdeck_backend.workflows.agent import converse
 from jobdeck_backend.workflows.announce import tell_citation, tell_output
-from jobdeck_backend.workflows.context import JobContext
+from jobdeck_backend.workflows.context import JobContext, job_context
+from jobdeck_backend.workflows.effects import effect
 from jobdeck_backend.workflows.licences.report import citation_url, review_report
 from jobdeck_backend.workflows.licences.review import joined
 from jobdeck_backend.workflows.licences.tools import DocumentTools
 from jobdeck_backend.workflows.model import ask, chat_model, text_of
-from jobdeck_backend.workflows.registry import REVIEW_STAGES, WorkflowResult
-from jobdeck_backend.workflows.review_input import parse_document
+from jobdeck_backend.workflows.registry import WorkflowResult
+from jobdeck_backend.workflows.review_input import NOTIFY_STAGE, parse_document, review_stages
 from jobdeck_backend.workflows.stages import stage
+from jobdeck_backend.workflows.webhook import NotDelivered, post
 
 WORKFLOW = "contract_review"
 TODOS = (
@@ -29,11 +34,14 @@ TODOS = (
     "Extract its clauses",
     "Identify the licence and its obligations",
     "Write the report",
+    "Tell whoever asked",
 )
 _RULES = (
     "You word the findings of a licence review for people who must act on them. Use only the facts in the JSON you"
     " are given; name no licence, clause or obligation that is not in it. Plain prose, no headings, no lists."
 )
+
+_TOLD_ON = ("licence", "confidence", "modified", "category", "mentions", "deviations", "obligations")
 
 
 class ReviewState(TypedDict, total=False):
@@ -49,21 +57,21 @@ class ReviewState(TypedDict, total=False):
 
 async def read(state: ReviewState) -> ReviewState:  # noqa: ARG001  LangGraph names it
     """Take the document in: its title, size and fingerprint."""
-    async with stage(WORKFLOW, "read", REVIEW_STAGES, TODOS) as context:
+    async with _stage("read") as context:
         tools = DocumentTools(parse_document(context.request))
         return {"document": await tools.read_document.ainvoke({})}
 
 
 async def extract_clauses(state: ReviewState) -> ReviewState:  # noqa: ARG001  LangGraph names it
     """Cut the document into clauses with their positions."""
-    async with stage(WORKFLOW, "extract_clauses", REVIEW_STAGES, TODOS) as context:
+    async with _stage("extract_clauses") as context:
         tools = DocumentTools(parse_document(context.request))
         return {"clauses": await tools.split_clauses.ainvoke({})}
 
 
 async def identify_licence(state: ReviewState) -> ReviewState:
     """Find out which licence it is, how it was changed and what it obliges to, each with its place."""
-    async with stage(WORKFLOW, "identify_licence", REVIEW_STAGES, TODOS) as context:
+    async with _stage("identify_licence") as context:
         tools = DocumentTools(parse_document(context.request))
         findings = joined(await tools.identify_licence.ainvoke({}), await tools.find_obligations.ainvoke({}))
         title = state["document"]["title"]
@@ -85,7 +93,7 @@ async def identify_licence(state: ReviewState) -> ReviewState:
 
 async def report(state: ReviewState) -> ReviewState:
     """Word the summary, after a look at the clauses that matter, and put the report together."""
-    async with stage(WORKFLOW, "report", REVIEW_STAGES, TODOS) as context:
+    async with _stage("report") as context:
         tools = DocumentTools(parse_document(context.request))
         document, findings = state["document"], state["findings"]
         facts = {"task": "review_summary", "title": document["title"], **_facts(findings)}
@@ -102,9 +110,32 @@ async def report(state: ReviewState) -> ReviewState:
         return {"summary": summary, "markdown": markdown}
 
 
-def builder(_request: str) -> StateGraph[ReviewState]:
-    """One graph for every document."""
-    return _build()
+async def notify(state: ReviewState) -> ReviewState:
+    """Tell the webhook the input names, once: an effect, so a lost answer is not a second message."""
+    async with _stage(NOTIFY_STAGE) as context:
+        url = parse_document(context.request).notify_url
+        assert url is not None
+        findings = state["findings"]
+        body = {
+            "job_id": context.job_id,
+            "title": state["document"]["title"],
+            "licence": findings["licence"],
+            "obligations": len(findings["obligations"]),
+        }
+        with effect("webhook", request={"url": url, "body": body}, policy=Policy.IDEMPOTENT) as told:
+            if told.call:
+                try:
+                    status = await post(url, body, key=told.key, settings=context.settings)
+                except (AddressRefused, NotDelivered) as error:
+                    told.failed(error.message)
+                    raise
+                told.confirm({"status": status})
+        return {}
+
+
+def builder(request: str) -> StateGraph[ReviewState]:
+    """One graph for every document, and one for those of whose end somebody is told."""
+    return _build(review_stages(request))
 
 
 def initial_state(_request: str) -> Mapping[str, Any]:
@@ -122,26 +153,37 @@ def result(state: Mapping[str, Any]) -> WorkflowResult:
             "sha256": document["sha256"],
             "clauses": len(state["clauses"]),
             "summary": state["summary"],
-            **{key: findings[key] for key in ("licence", "confidence", "modified", "category", "mentions")},
-            "deviations": findings["deviations"],
-            "obligations": findings["obligations"],
+            **{key: findings[key] for key in _TOLD_ON},
         },
     )
 
 
+_NODES = {
+    "read": read,
+    "extract_clauses": extract_clauses,
+    "identify_licence": identify_licence,
+    "report": report,
+    NOTIFY_STAGE: notify,
+}
+
+
 @cache
-def _build() -> StateGraph[ReviewState]:
+def _build(stages: tuple[str, ...]) -> StateGraph[ReviewState]:
     graph: StateGraph[ReviewState] = StateGraph(ReviewState)
-    graph.add_node("read", read)
-    graph.add_node("extract_clauses", extract_clauses)
-    graph.add_node("identify_licence", identify_licence)
-    graph.add_node("report", report)
-    graph.add_edge(START, "read")
-    graph.add_edge("read", "extract_clauses")
-    graph.add_edge("extract_clauses", "identify_licence")
-    graph.add_edge("identify_licence", "report")
-    graph.add_edge("report", END)
+    before = START
+    for name in stages:
+        graph.add_node(name, _NODES[name])
+        graph.add_edge(before, name)
+        before = name
+    graph.add_edge(before, END)
     return graph
+
+
+@asynccontextmanager
+async def _stage(name: str) -> AsyncIterator[JobContext]:
+    stages = review_stages(job_context().request)
+    async with stage(WORKFLOW, name, stages, TODOS[: len(stages)]) as context:
+        yield context
 
 
 async def _word(context: JobContext, task: str, facts: dict[str, Any], *, words_max: int) -> str:

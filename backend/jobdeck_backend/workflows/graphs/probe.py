@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 from typing import Any, TypedDict
 
@@ -15,10 +16,12 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph import END, START, StateGraph
 
 from jobdeck_backend.errors import JobStopped
+from jobdeck_backend.jobs.records import Policy
 from jobdeck_backend.workflows.context import JobContext, job_context
-from jobdeck_backend.workflows.journal import write_journal
+from jobdeck_backend.workflows.effects import EffectHandle, effect
+from jobdeck_backend.workflows.journal import journal_completion, read_journal, write_journal
 from jobdeck_backend.workflows.offline import OfflineChatModel
-from jobdeck_backend.workflows.probe_input import ProbeStage, parse_probe
+from jobdeck_backend.workflows.probe_input import ProbeEffect, ProbeStage, parse_probe
 from jobdeck_backend.workflows.registry import WorkflowResult
 
 WORKFLOW = "probe"
@@ -77,6 +80,13 @@ async def _run_async(name: str, state: ProbeState) -> dict[str, Any]:
         _log(context, stage, number)
     if stage.tokens:
         await _speaker(stage).ainvoke(_words(stage))
+    if stage.effect is not None:
+        with _effect(context, stage.effect) as handle:
+            if handle.call:
+                _call(context, stage, handle)
+                if stage.effect.hang and handle.tries == 1:
+                    await asyncio.Event().wait()
+                handle.confirm({"answer": "done"})
     return _end(context, stage, state)
 
 
@@ -84,7 +94,19 @@ def _run_sync(name: str, state: ProbeState) -> dict[str, Any]:
     context, stage = _begin(name)
     if stage.ignore_cancel:
         time.sleep(stage.seconds)
-        return _end(context, stage, state)
+    else:
+        _be_busy(context, stage)
+    if stage.effect is not None:
+        with _effect(context, stage.effect) as handle:
+            if handle.call:
+                _call(context, stage, handle)
+                if stage.effect.hang and handle.tries == 1:
+                    _wait(context, None)
+                handle.confirm({"answer": "done"})
+    return _end(context, stage, state)
+
+
+def _be_busy(context: JobContext, stage: ProbeStage) -> None:
     if not stage.events and not stage.tokens:
         _wait(context, stage.seconds)
     for number in range(stage.events):
@@ -92,7 +114,6 @@ def _run_sync(name: str, state: ProbeState) -> dict[str, Any]:
         _log(context, stage, number)
     if stage.tokens:
         _speaker(stage).invoke(_words(stage))
-    return _end(context, stage, state)
 
 
 def _begin(name: str) -> tuple[JobContext, ProbeStage]:
@@ -105,11 +126,24 @@ def _begin(name: str) -> tuple[JobContext, ProbeStage]:
 def _end(context: JobContext, stage: ProbeStage, state: ProbeState) -> dict[str, Any]:
     if stage.fail:
         raise ProbeFailure(f"stage {stage.name!r} was asked to fail")
-    write_journal(context, WORKFLOW, "stage_completed", stage.name)
+    journal_completion(context, WORKFLOW, stage.name)
     return {_COMPLETED: [*state["probe.completed"], stage.name]}
 
 
-def _wait(context: JobContext, seconds: float) -> None:
+def _effect(context: JobContext, wanted: ProbeEffect) -> AbstractContextManager[EffectHandle]:
+    def was_called(key: str) -> bool:
+        return any(line.get("key") == key for line in read_journal(context, WORKFLOW))
+
+    probe = was_called if wanted.policy is Policy.PROBE else None
+    return effect(wanted.key, request={"pay": wanted.key}, policy=wanted.policy, probe=probe)
+
+
+def _call(context: JobContext, stage: ProbeStage, handle: EffectHandle) -> None:
+    """The call itself: a synced line, written between the intent and its outcome."""
+    write_journal(context, WORKFLOW, "effect_called", stage.name, key=handle.key)
+
+
+def _wait(context: JobContext, seconds: float | None) -> None:
     if context.cancelled.wait(seconds):
         raise JobStopped("the job was cancelled while a stage waited")
 

@@ -66,6 +66,7 @@ def upgrade() -> None:
         sa.Column("epoch", sa.Integer(), nullable=False),
         sa.Column("acquired_at", sa.Float(), nullable=False),
         sa.Column("expires_at", sa.Float(), nullable=False),
+        sa.Column("taken_from", sa.String(length=128), nullable=True),
         sa.PrimaryKeyConstraint("role"),
     )
     op.create_table(
@@ -117,6 +118,30 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job_id", "predecessor_id"),
     )
     op.create_index(op.f("ix_dependencies_predecessor_id"), "dependencies", ["predecessor_id"], unique=False)
+    op.create_table(
+        "effects",
+        sa.Column("key", sa.String(length=512), nullable=False),
+        sa.Column("job_id", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.String(length=128), nullable=False),
+        sa.Column("node", sa.String(length=128), nullable=False),
+        sa.Column("step", sa.Integer(), nullable=False),
+        sa.Column("policy", sa.String(length=16), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("request", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("intents", sa.Integer(), nullable=False),
+        sa.Column("intent_at", sa.Float(), nullable=False),
+        sa.Column("settled_at", sa.Float(), nullable=True),
+        sa.Column("settled_by", sa.String(length=128), nullable=True),
+        sa.Column("outcome", sa.Text(), nullable=True),
+        sa.Column("proof", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["job_id"],
+            ["admissions.job_id"],
+        ),
+        sa.PrimaryKeyConstraint("key"),
+    )
+    op.create_index("effects_of_job", "effects", ["job_id", "state"], unique=False)
     op.create_table(
         "events",
         sa.Column("position", sa.Integer(), nullable=False),

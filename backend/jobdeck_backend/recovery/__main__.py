@@ -1,0 +1,40 @@
+"""``python -m jobdeck_backend.recovery DIRECTORY``: ``fsck`` of a state directory that no backend need serve."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.recovery import fsck
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import EXIT_DATABASE, usable
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+def main(directory: Path) -> None:
+    """Print what is broken as JSON; exit with 1 if anything is, with 13 if the database cannot be read."""
+    path = Settings(state_dir=directory).database_path
+    if not path.exists():  # opening it would make one
+        click.echo(f"jobdeck: there is no database in {directory}", err=True)
+        sys.exit(EXIT_DATABASE)
+    began = time.monotonic()
+    database = Database(path, synchronous="NORMAL")
+    try:
+        with usable(database):
+            violations = fsck.check_instance(database)
+    except StartRefused as refused:
+        click.echo(f"jobdeck: {refused.message}", err=True)
+        sys.exit(refused.exit_code)
+    finally:
+        database.close()
+    click.echo(json.dumps(fsck.report(violations, time.monotonic() - began)))
+    sys.exit(1 if violations else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Statements on the effects ledger."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from jobdeck_backend.jobs.records import Effect, EffectState
+from jobdeck_backend.store.tables import effects
+
+_EFFECT = [effects.c[field.name] for field in fields(Effect)]
+OPEN = (EffectState.INTENT, EffectState.UNCERTAIN)
+
+
+def _effect(row: Sequence[Any]) -> Effect:
+    values = dict(zip((column.name for column in _EFFECT), row, strict=True))
+    return Effect(**{**values, "state": EffectState(values["state"])})
+
+
+def load(tx: Connection, key: str) -> Effect | None:
+    """One effect, or None."""
+    row = tx.execute(select(*_EFFECT).where(effects.c.key == key)).first()
+    return None if row is None else _effect(row)
+
+
+def insert(tx: Connection, effect: Effect) -> None:
+    """Put a first intent on record."""
+    tx.execute(effects.insert(), asdict(effect))
+
+
+def change(tx: Connection, key: str, expected: Sequence[EffectState], **columns: Any) -> bool:
+    """Change an effect that is in one of the expected states; False when it moved on."""
+    statement = update(effects).where(effects.c.key == key, effects.c.state.in_(expected))
+    return tx.execute(statement.values(**columns)).rowcount == 1
+
+
+def of_job(tx: Connection, job_id: str) -> list[Effect]:
+    """A job's effects in the order of their intents."""
+    statement = (
+        select(*_EFFECT).where(effects.c.job_id == job_id).order_by(effects.c.intent_at, effects.c.key)
+    )
+    return [_effect(row) for row in tx.execute(statement)]
+
+
+def open_of_job(tx: Connection, job_id: str) -> list[Effect]:
+    """A job's effects of which nobody knows yet whether they happened."""
+    statement = select(*_EFFECT).where(effects.c.job_id == job_id, effects.c.state.in_(OPEN))
+    return [_effect(row) for row in tx.execute(statement.order_by(effects.c.intent_at))]
+
+
+def leave_uncertain(tx: Connection, job_id: str) -> None:
+    """Whoever could have told the outcome of a job's open intents is gone."""
+    statement = update(effects).where(effects.c.job_id == job_id, effects.c.state == EffectState.INTENT)
+    tx.execute(statement.values(state=EffectState.UNCERTAIN))

@@ -1,0 +1,51 @@
+"""The recovery plan: read while somebody looks at it, applied when they say so."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from textual.dom import DOMNode
+
+from jobdeck_tui.core.recovery_words import applied_words
+from jobdeck_tui.link.wire import Wire
+
+
+class RecoveryReader:
+    """Reads one plan at a time into the deck's memory."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._reading = False
+
+    def read(self, node: DOMNode) -> None:
+        """Reads the plan once; skipped while one is under way."""
+        if not self._reading and self._wire.api is not None:
+            self._reading = True
+            self._wire.start(node, self._read, "plan")
+
+    async def _read(self) -> None:
+        from jobdeck_tui.client.errors import ClientError
+
+        deck = self._wire.deck
+        try:
+            if self._wire.api is not None:
+                deck.take_plan(await self._wire.api.recovery_plan())
+        except ClientError as error:
+            deck.take_plan(None, error.message)
+        finally:
+            self._reading = False
+
+    def apply(self, job_ids: Sequence[str]) -> None:
+        """Applies the plan to these jobs, and says what came of it."""
+        self._wire.start(self._wire.program, partial(self._apply, job_ids), "apply")
+
+    async def _apply(self, job_ids: Sequence[str]) -> None:
+        from jobdeck_tui.client.errors import ClientError
+
+        if self._wire.api is None:
+            return
+        try:
+            words = applied_words(await self._wire.api.apply_plan(job_ids, reason="from the deck"))
+            self._wire.deck.say(words, "notice")
+        except ClientError as error:
+            self._wire.deck.say(f"The plan was not applied: {error.message}", "bad")
+        self._wire.deck.fresh = True
