@@ -21,8 +21,11 @@ from jobdeck_tui.client.models import (
     Scheduler,
 )
 from jobdeck_tui.deck import Deck
+from textual.events import Key
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+KEY_NAMES = {"enter", "backspace", "escape", "tab"}
 NOW = 1_796_000_000.0
 
 
@@ -156,10 +159,27 @@ async def running(deck: Deck, columns: int = 80, rows: int = 24) -> AsyncIterato
     """The deck, drawn at a size, with no server to reach."""
     app = DeckApp(NoServer(), deck)
     async with app.run_test(size=(columns, rows), notifications=True) as pilot:
-        await pilot.pause()
-        app.front().flush(everything=True)
+        while (screen := app.front()) is None or not screen.stands:
+            await pilot.pause()
+        screen.flush(everything=True)
         await pilot.pause()
         yield pilot
+
+
+async def burst(pilot: Pilot[int], *keys: str) -> None:
+    """Sends keys as one piece, none waiting for the one before; words are their characters."""
+    driver = pilot.app._driver
+    assert driver is not None
+    for key in keys:
+        if len(key) > 1 and key in KEY_NAMES:
+            driver.send_message(Key(key, None))
+        else:
+            for character in key:
+                driver.send_message(
+                    Key(character if character.isalnum() else _character_to_key(character), character)
+                )
+    await pilot.pause()
+    await pilot.pause(0.1)
 
 
 def lines(pilot: Pilot[int]) -> list[str]:

@@ -4,6 +4,7 @@ from unicodedata import category
 
 import pytest
 from jobdeck_tui.client.models import Event
+from jobdeck_tui.deck import Awaited
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.job import JobScreen
 from textual.binding import Binding
@@ -12,6 +13,7 @@ from tests.hostile.corpus import HOSTILE
 
 from .deck_driver import (
     NOW,
+    Clock,
     a_deck,
     a_drill,
     a_job,
@@ -235,3 +237,29 @@ async def test_going_back_keeps_filter_order_and_cursor() -> None:
         assert pilot.app.screen.view.job_id == chosen
         await pilot.press("escape")
         assert program(pilot).front().table.cursor_id == chosen
+
+
+@pytest.mark.parametrize("rests", [True, False], ids=["the operator rests", "the operator is at the keys"])
+def test_an_awaited_job_is_announced_and_enter_opens_its_report(*, rests: bool) -> None:
+    @in_a_deck
+    async def go() -> None:
+        clock = Clock()
+        deck = a_deck([a_job(1), a_job(2), a_job(3, job_id="the-last")], clock)
+        deck.awaited = Awaited("the-last", "The report")
+        async with running(deck) as pilot:
+            clock.seconds = 30.0
+            if not rests:
+                await pilot.press("j")
+            deck.take_jobs([a_job(3, "succeeded", job_id="the-last", version=9)])
+            deck.take_frame()
+            await pilot.pause(0.3)
+            text = screen_text(pilot)
+            assert ("The report is ready: Enter opens it." in text) is rests
+            assert ("The report is ready: job the-last." in text) is not rests
+            await pilot.press("enter")
+            opened = pilot.app.screen
+            assert isinstance(opened, JobScreen)
+            assert (opened.view.job_id == "the-last") is rests
+            assert (opened.query_one("#panes").current == "report") is rests
+
+    go()

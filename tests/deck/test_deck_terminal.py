@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 from jobdeck_tui.safety import crash_report
 
-START = "import sys; from jobdeck_tui.app import run; sys.exit(run('http://127.0.0.1:9', None))"
+START = "import sys; from jobdeck_tui.app import run; sys.exit(run(sys.argv[1], None))"
+NOBODY = "http://127.0.0.1:9"
 RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
 
 
 class Terminal:
     """A pty with the deck in it."""
 
-    def __init__(self, **environment: str) -> None:
+    def __init__(self, url: str = NOBODY, **environment: str) -> None:
         self.main, child = pty.openpty()
         import fcntl
         import struct
@@ -28,7 +29,12 @@ class Terminal:
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         env = {**os.environ, "TERM": "xterm-256color", **environment}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START], stdin=child, stdout=child, stderr=child, env=env, close_fds=True
+            [sys.executable, "-c", START, url],
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            env=env,
+            close_fds=True,
         )
         os.close(child)
         self.sent = b""
@@ -98,7 +104,7 @@ def test_a_terminal_that_cannot_draw_is_told_so_in_a_sentence(term: str) -> None
 
 def test_without_a_terminal_nothing_is_drawn() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", START], capture_output=True, stdin=subprocess.DEVNULL, timeout=30
+        [sys.executable, "-c", START, NOBODY], capture_output=True, stdin=subprocess.DEVNULL, timeout=30
     )
     assert done.returncode == 2
     assert b"\x1b" not in done.stderr + done.stdout

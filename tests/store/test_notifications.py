@@ -118,7 +118,7 @@ def test_a_long_reason_is_told_by_its_beginning(tx: Connection) -> None:
 
 def test_fsck_finds_a_caller_who_was_not_told(tx: Connection) -> None:
     accept(tx, "one")
-    expire(tx, "one")
+    operators.act(tx, "expire", "one", operators.expire, operators.By("operator", 200.0))
     assert fsck.check(tx) == []
     tx.execute(tables.notifications.delete())
     (violation,) = fsck.check(tx)

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.deck import Deck
+from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
+from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
@@ -28,14 +28,17 @@ from jobdeck_tui.screens.jobs import JobsScreen
 from jobdeck_tui.screens.my_acts import MyActsScreen
 from jobdeck_tui.screens.recovery import RecoveryScreen
 from jobdeck_tui.styles import SHEETS, VARIABLES
+from jobdeck_tui.text.format import plural
 
 FLUSH_SECONDS = 0.1
 TICK_SECONDS = 1.0
+ANNOUNCED_SECONDS = 60.0
 NO_TERMINAL = 2
 Severity = Literal["information", "warning", "error"]
+NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
 
 
-class DeckApp(App[int], inherit_bindings=False):
+class DeckApp(GatedApp, inherit_bindings=False):
     """The deck. All it knows is in ``deck``; all it sends and reads goes through ``link``."""
 
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
@@ -55,7 +58,8 @@ class DeckApp(App[int], inherit_bindings=False):
         Binding("3", "mode('recovery')", "Recovery"),
         Binding("4", "mode('drills')", "Drills"),
         Binding("5", "mode('events')", "Events"),
-        Binding("q,ctrl+c,ctrl+q", "leave_program", "Quit", key_display="q"),
+        Binding("q", "leave_program", "Quit"),
+        Binding("ctrl+c,ctrl+q", "leave_program", "Quit, from a dialog too", show=False, priority=True),
         Binding("L", "my_acts", "My acts and their results", show=False),
         Binding("question_mark,f1", "help", "Help", key_display="?"),
     ]
@@ -64,7 +68,7 @@ class DeckApp(App[int], inherit_bindings=False):
         # Without this Textual turns colours to greys under NO_COLOR, and still sends them.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.deck = deck or Deck()
-        self.link = Link(self, reach)
+        self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
         self._flushed_at = float("-inf")
         self._ticks = 0
@@ -111,9 +115,19 @@ class DeckApp(App[int], inherit_bindings=False):
             return
         self.deck.fresh = False
         self._flushed_at = now
+        if (awaited := self.deck.drain_awaited()) is not None:
+            self._announce(awaited)
         screen = self.front()
-        if screen is not None and screen.is_mounted and self.size.height:
+        if screen is not None and screen.stands and self.size.height:
             screen.flush()
+
+    def _announce(self, awaited: Awaited) -> None:
+        """Says that an awaited job has succeeded, with the cursor on it if the operator rests."""
+        jobs = self._jobs_screen
+        offered = jobs is not None and jobs.offer(awaited.job_id)
+        keys = "Enter opens it" if self.screen is jobs else "Enter in the list (1) opens it"
+        words = f"{awaited.gives} is ready: {keys if offered else f'job {awaited.job_id}'}."
+        self.tell(words, seconds=ANNOUNCED_SECONDS)
 
     def _tick(self) -> None:
         """Asks Dask itself, only while somebody looks at its answer."""
@@ -130,13 +144,18 @@ class DeckApp(App[int], inherit_bindings=False):
     @property
     def cursor_job_id(self) -> str | None:
         """The job under the list's cursor."""
+        return self._jobs_screen.table.cursor_id if self._jobs_screen is not None else None
+
+    @property
+    def _jobs_screen(self) -> JobsScreen | None:
         for screen in self._screen_stacks.get("jobs", ()):
-            if isinstance(screen, JobsScreen) and screen.is_mounted:
-                return screen.table.cursor_id
+            if isinstance(screen, JobsScreen) and screen.stands:
+                return screen
         return None
 
     def open_job(self, job_id: str, tab: str = "events") -> None:
-        """Opens one job."""
+        """Opens one job; what was said before has been read."""
+        self.deck.hush()
         self.push_screen(JobScreen(job_id, tab))
 
     def show_mode(self, mode: str) -> None:
@@ -182,9 +201,19 @@ class DeckApp(App[int], inherit_bindings=False):
 
     # Manners
 
-    def tell(self, words: str, *, severity: Severity = "information") -> None:
-        """Says something for a few seconds; never read as markup."""
-        self.notify(words, severity=severity, markup=False)
+    def tell(
+        self, words: str, *, severity: Severity = "information", seconds: float = NOTICE_SECONDS
+    ) -> None:
+        """Says something for a few seconds: above the keys, over a dialog as a toast. Never read as markup."""
+        self.deck.say(words, NOTICE_LOOKS[severity], seconds)
+        if isinstance(self.screen, DeckScreen):
+            self.screen.flush_acts()
+        else:
+            self.notify(words, severity=severity, markup=False)
+
+    def keys_missed(self, count: int) -> None:
+        """Says that keys typed ahead did nothing."""
+        self.tell(f"{plural(count, 'key')} typed before this screen was drawn: not taken.")
 
     def copy_job(self, job: Job) -> None:
         """Sends the job's row to the terminal's clipboard, as JSON."""
@@ -230,6 +259,7 @@ def run_on(reaching: Reaching) -> int:
     app = DeckApp(reaching)
     app.deck.server_words = reaching.words
     app.deck.badge = reaching.badge
+    app.deck.awaited = reaching.awaited
     try:
         app.run()
     finally:

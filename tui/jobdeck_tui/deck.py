@@ -4,8 +4,8 @@
 """
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 
 from jobdeck_tui.client.models import Cluster, DaskPicture, DaskWorker, Drill, Event, Job, Overview
 from jobdeck_tui.client.recovery import RecoveryPlan
@@ -20,6 +20,24 @@ from jobdeck_tui.core.selection import Selection
 
 ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
+NOTICE_SECONDS = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something said to the operator, its look, and until when it is shown (Unix seconds)."""
+
+    words: str
+    look: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A job whose success is to be told, and what it then gives, as in ``The portfolio report``."""
+
+    job_id: str
+    gives: str
 
 
 class Deck:
@@ -48,6 +66,8 @@ class Deck:
         self.start_words = ""
         self.badge = ""
         self.unreadable = 0
+        self.awaited: Awaited | None = None
+        self._notice: Notice | None = None
         self.fresh = True
         self._changed: set[str] = set()
         self._armed: tuple[Fault, float] | None = None
@@ -75,11 +95,22 @@ class Deck:
         """One stored event of any job."""
         self.feed.add(event, self.now())
 
+    def keep_jobs(self, job_ids: Collection[str]) -> None:
+        """A whole listing: jobs it does not have are gone, with their marks."""
+        self.jobs.keep_only(job_ids)
+        self.selection.keep_only(job_ids)
+
     def take_drill(self, drill: Drill) -> None:
         """A drill as a whole, newest state."""
         self.drills[drill.id] = drill
         while len(self.drills) > DRILLS_KEPT_MAX:
             del self.drills[next(iter(self.drills))]
+
+    def take_drills(self, listed: Iterable[Drill]) -> None:
+        """The drills of before; where the feed already told more of one, that counts."""
+        known = {**{drill.id: drill for drill in listed}, **self.drills}
+        newest = sorted(known.values(), key=lambda drill: drill.started_at)[-DRILLS_KEPT_MAX:]
+        self.drills = {drill.id: drill for drill in newest}
 
     def take_picture(self, picture: DaskPicture | None, trouble: str = "") -> None:
         """Dask's own dashboard, or why it could not be read."""
@@ -99,7 +130,28 @@ class Deck:
         if tracked is not None:
             self._changed.add(tracked.job_id)
 
+    def say(self, words: str, look: str, seconds: float = NOTICE_SECONDS) -> None:
+        """Something the operator should read, for some seconds."""
+        self._notice = Notice(words, look, self.now() + seconds)
+        self.fresh = True
+
+    def drain_awaited(self) -> Awaited | None:
+        """The awaited job, once, when it has succeeded."""
+        job = self.jobs.get(self.awaited.job_id) if self.awaited is not None else None
+        if job is None or job.state != "succeeded":
+            return None
+        came, self.awaited = self.awaited, None
+        return came
+
+    def hush(self) -> None:
+        """What was said has done its work."""
+        self._notice = None
+
     # What screens ask
+
+    def notice(self, now: float) -> Notice | None:
+        """What was said last, while it is to be shown."""
+        return self._notice if self._notice is not None and now < self._notice.until else None
 
     def truth(self) -> Truth:
         """What may be said about the connection now."""

@@ -6,14 +6,19 @@ from pathlib import Path
 
 from jobdeck_tui.client.embedded import EmbeddedBackend
 from jobdeck_tui.client.instance import default_state_dir
+from jobdeck_tui.deck import Awaited
 
 Say = Callable[[str], None]
 
 
 class Reaching:
-    """Finds or starts the server once, and stops what it started. ``badge`` stands in the status bar."""
+    """Finds or starts the server once, and stops what it started.
+
+    ``badge`` stands in the status bar; the success of the job ``awaited`` is announced.
+    """
 
     badge = ""
+    awaited: Awaited | None = None
 
     def __init__(self, server: str | None, state_dir: Path | None = None) -> None:
         self._server = server

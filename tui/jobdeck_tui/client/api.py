@@ -106,6 +106,10 @@ class Api:
         body = {"fault": fault, "confirm": confirm, "target": target}
         return _read(decode.drill, await self.http.post(f"{OPS}/drills", body))
 
+    async def drills(self) -> tuple[models.Drill, ...]:
+        """Read the newest drills, newest first."""
+        return _list(decode.drill, await self.http.get(f"{OPS}/drills"), "drills")
+
     async def drill(self, drill_id: str) -> models.Drill:
         """Read a drill whole."""
         return _read(decode.drill, await self.http.get(f"{OPS}/drills/{quote(drill_id, safe='')}"))

@@ -16,7 +16,7 @@ import httpx
 
 from .dask_metrics import KnownWorker, identity, scheduler_metrics, worker_metrics
 from .errors import ClientError, NotReachable
-from .http import is_loopback, read_bounded
+from .http import is_loopback, needs_certificates, read_bounded
 from .models import DaskPicture, DaskWorker
 
 READ_SECONDS = 2.0
@@ -38,7 +38,9 @@ class DaskDashboard:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self.url = f"{parts.scheme}://{parts.netloc}"
-        self._client = httpx.AsyncClient(timeout=READ_SECONDS, trust_env=not is_loopback(url))
+        self._client = httpx.AsyncClient(
+            timeout=READ_SECONDS, trust_env=not is_loopback(url), verify=needs_certificates(url)
+        )
         self._known: _Known | None = None
 
     async def close(self) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.text.format import NONE, age, cells, elapsed, fit, short_id, signed, state_label, time_left
 
-GUTTER = 3
-"""Cells before the first column: the cursor's sign and the mark."""
+GUTTER = 4
+"""Cells that are no column's: the mark and its sides before the first, the scrollbar behind the last."""
 HEARTBEAT_LATE_SECONDS = 20.0
 
 

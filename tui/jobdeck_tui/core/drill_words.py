@@ -22,6 +22,7 @@ GUARANTEES = {
         "The lost jobs resume from their last checkpoint on another worker."
     ),
 }
+ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_CELLS = 8, 26, 100
 VERDICTS = {"ok": ("✔ ", "good"), "late": ("⚠ late", "warn"), "failed": ("✖ failed", "bad")}
 STATE_LOOKS = {"running": "warn", "passed": "good", "failed": "bad"}
 
@@ -70,8 +71,8 @@ def fault_rows(
     return rows
 
 
-def drill_rows(drill: Drill) -> list[Row]:
-    """One drill: its timeline of expected against seen, then each job's evidence."""
+def drill_rows(drill: Drill, width: int) -> list[Row]:
+    """One drill in ``width`` cells: its timeline of expected against seen, then each job's evidence."""
     target = f" {drill.target}" if drill.target else ""
     rows: list[Row] = [
         [
@@ -87,7 +88,9 @@ def drill_rows(drill: Drill) -> list[Row]:
         look = "bad" if repeated else "good"
         words = f" {plural(len(drill.evidence), 'job')} unfinished at the fault, stages run again: {repeated}"
         rows += [[], [(words, look)]]
-        rows += [_evidence(one) for one in drill.evidence]
+        room = max(len(one.job_id) for one in drill.evidence)
+        room = min(room, WIDE_ID_CELLS if width >= WIDE_FROM_CELLS else ID_CELLS)
+        rows += [_evidence(one, room) for one in drill.evidence]
     if guarantee := GUARANTEES.get(drill.fault):
         rows += [[], [(f" {guarantee}", "faint")]]
     return rows
@@ -105,13 +108,13 @@ def _step(step: DrillStep) -> Row:
     ]
 
 
-def _evidence(one: DrillEvidence) -> Row:
+def _evidence(one: DrillEvidence, id_cells: int) -> Row:
     new = [stage for stage in one.stages_after if stage not in set(one.stages_before)]
     verdict = ("✔ none again", "good") if not one.repeated else (f"✖ {one.repeated} again", "bad")
     before = ", ".join(one.stages_before) or "none yet"
     after = f"  since: {', '.join(new)}" if new else ""
     return [
-        (f" {short_id(one.job_id):<9}", ""),
+        (f" {short_id(one.job_id, id_cells):<{id_cells}} ", ""),
         (f"{state_label(one.state):<12}", one.state),
         (f" try {one.attempt} ", "faint"),
         (f"{verdict[0]:<13}", verdict[1]),

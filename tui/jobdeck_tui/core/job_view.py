@@ -21,6 +21,7 @@ from jobdeck_tui.text.format import (
 Piece = tuple[str, str]
 Row = list[Piece]
 HASH_SHOWN = 12
+ID_ROOM = ((110, 36), (76, 20), (0, 8))
 CHECKPOINT_SHOWN = 13
 
 
@@ -60,13 +61,14 @@ class JobView:
 
 
 def facts(job: Job, now: float, width: int = 80) -> list[Row]:
-    """The two lines above the tabs; ``width`` in cells decides whether the whole id is shown."""
+    """The two lines above the tabs; ``width`` in cells decides how much of the id is shown."""
+    id_cells = next(room for least, room in ID_ROOM if width >= least)
     state = display_state(job)
     left = left_seconds(job, now)
     took = (job.finished_at or now) - job.started_at if job.started_at else None
     queue = f"  queue {job.queue}" if job.queue != job.workflow else ""
     first: Row = [
-        (f" {short_id(job.job_id, 36 if width >= 110 else 8)} ", "strong"),
+        (f" {short_id(job.job_id, id_cells)} ", "strong"),
         (state_label(state), "warn" if state != job.state else job.state),
         (f" {elapsed(took)}" if took is not None else "", ""),
         ("  LEFT ", ""),

@@ -5,8 +5,6 @@ from collections.abc import Collection, Iterable, Iterator
 
 from jobdeck_tui.client.models import Job
 
-from .columns import left_seconds
-
 
 class JobSet:
     """Known jobs by id, with their count by state kept up to date.
@@ -60,26 +58,10 @@ class JobSet:
         if gone:
             self.revision += 1
 
-    def clear(self) -> None:
-        """Forget everything: another server is being looked at."""
-        self._jobs.clear()
-        self._counts.clear()
-        self.revision += 1
-
     @property
     def counts(self) -> dict[str, int]:
         """Jobs by state; states without jobs are absent."""
         return {state: count for state, count in self._counts.items() if count}
-
-    def overdue(self, now: float) -> int:
-        """Count unfinished jobs past their deadline; ``now`` in Unix seconds."""
-        lefts = (left_seconds(job, now) for job in self._jobs.values())
-        return sum(1 for left in lefts if left is not None and left <= 0)
-
-    def by_prefix(self, prefix: str) -> list[Job]:
-        """Give the jobs whose id starts with ``prefix``."""
-        exact = self._jobs.get(prefix)
-        return [exact] if exact else [job for job in self if job.job_id.startswith(prefix)]
 
 
 def _older(job: Job, known: Job) -> bool:

@@ -5,8 +5,9 @@ import asyncio
 from jobdeck_tui.app import run_on
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.embedded import EmbeddedBackend
+from jobdeck_tui.deck import Awaited
 from jobdeck_tui.demo.documents import find_documents
-from jobdeck_tui.demo.workload import submit
+from jobdeck_tui.demo.workload import PORTFOLIO_ID, submit
 from jobdeck_tui.reaching import Reaching, Say, start
 
 
@@ -14,6 +15,7 @@ class DemoReaching(Reaching):
     """Starts the demo's own backend and submits its workload; the caller stops the backend."""
 
     badge = "DEMO"
+    awaited = Awaited(PORTFOLIO_ID, "The portfolio report")
 
     def __init__(self, backend: EmbeddedBackend) -> None:
         super().__init__("demo")

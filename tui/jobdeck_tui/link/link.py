@@ -4,14 +4,17 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from textual.dom import DOMNode
+
+from jobdeck_tui.deck import Deck
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
+from jobdeck_tui.link.listing import Listing
 from jobdeck_tui.link.recovery import RecoveryReader
 from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
-    from jobdeck_tui.app import DeckApp
     from jobdeck_tui.client.feed import FeedItem
 
 
@@ -28,11 +31,16 @@ class Reach(Protocol):
 class Link:
     """The one user of the client."""
 
-    def __init__(self, program: "DeckApp", reach: Reach) -> None:
-        self._wire = Wire(program)
+    def __init__(
+        self, program: DOMNode, deck: Deck, reach: Reach, give_up: Callable[[str, int], None]
+    ) -> None:
+        """``give_up`` takes the reason why there is no server, and an exit code."""
+        self._wire = Wire(program, deck)
         self._reach = reach
+        self._give_up = give_up
         self.jobs = JobReader(self._wire)
         self.dask = DaskReader(self._wire)
+        self._listing = Listing(self._wire)
         self.recovery = RecoveryReader(self._wire)
         self.sender = Sender(self._wire)
 
@@ -50,7 +58,7 @@ class Link:
         try:
             url = await self._reach.reach(self._say_progress)
         except ClientError as error:
-            self._wire.program.give_up(error.message, getattr(error, "exit_code", 3))
+            self._give_up(error.message, getattr(error, "exit_code", 3))
             return
         self._wire.deck.server_words = url.split("://", 1)[-1]
         self._say_progress("")
@@ -80,11 +88,12 @@ class Link:
                 return
             case feed.Connected():
                 if not item.resumed:
-                    self._wire.start(self._wire.program, self._list_jobs, "pages", exclusive=True)
+                    self._listing.begin()
                 return
             case feed.OverviewSeen():
                 deck.take_overview(item.overview)
             case feed.JobsChanged():
+                self._listing.saw(item.jobs)
                 deck.take_jobs(item.jobs)
                 deck.unreadable += item.unreadable
             case feed.EventSeen():
@@ -94,21 +103,6 @@ class Link:
             case feed.FrameUnreadable():
                 deck.unreadable += 1
         deck.take_frame()
-
-    async def _list_jobs(self) -> None:
-        from jobdeck_tui.client.errors import ClientError
-
-        if self._wire.api is None:
-            return
-        try:
-            async for page in self._wire.api.pages():
-                self._wire.deck.take_jobs(page.jobs)
-                self._wire.deck.unreadable += page.unreadable
-                self._wire.deck.fresh = True
-        except ClientError as error:
-            self._wire.program.tell(
-                f"The job list could not be read whole: {error.message}", severity="warning"
-            )
 
     async def close(self) -> None:
         """Ends every connection."""

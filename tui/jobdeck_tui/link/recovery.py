@@ -45,7 +45,7 @@ class RecoveryReader:
             return
         try:
             words = applied_words(await self._wire.api.apply_plan(job_ids, reason="from the deck"))
-            self._wire.program.tell(words)
+            self._wire.deck.say(words, "notice")
         except ClientError as error:
-            self._wire.program.tell(f"The plan was not applied: {error.message}", severity="error")
+            self._wire.deck.say(f"The plan was not applied: {error.message}", "bad")
         self._wire.deck.fresh = True

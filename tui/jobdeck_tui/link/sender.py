@@ -77,10 +77,10 @@ class Sender:
         try:
             effect = await self._wire.api.judge(job_id, key, verdict, proof=proof, reason="from the deck")
         except ClientError as error:
-            self._wire.program.tell(f"No verdict was given: {error.message}", severity="error")
+            self._wire.deck.say(f"No verdict was given: {error.message}", "bad")
         else:
             said = effect.state.replace("_", " ")
-            self._wire.program.tell(f"On record: {effect.name} {said}. r lets the job go on.")
+            self._wire.deck.say(f"On record: {effect.name} {said}. r lets the job go on.", "notice")
             then()
         self._wire.deck.fresh = True
 
@@ -98,7 +98,7 @@ class Sender:
                 await self._wire.api.start_drill(fault.name, confirm=fault.name, target=fault.target)
             )
         except ClientError as error:
-            self._wire.program.tell(f"The drill was not started: {error.message}", severity="error")
+            self._wire.deck.say(f"The drill was not started: {error.message}", "bad")
         self._wire.deck.fresh = True
 
     def pending(self) -> list[Tracked]:

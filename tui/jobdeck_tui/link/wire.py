@@ -1,4 +1,4 @@
-"""What the parts of the link share: the program, its memory, and the server once it was reached.
+"""What the parts of the link share: where their work runs, the deck's memory, the server once it was reached.
 
 The HTTP client is imported only in this package, and only after the first frame is drawn. Every worker is
 named by its group, tells failures as facts, and never ends the program.
@@ -13,7 +13,6 @@ from textual.dom import DOMNode
 from jobdeck_tui.deck import Deck
 
 if TYPE_CHECKING:
-    from jobdeck_tui.app import DeckApp
     from jobdeck_tui.client.api import Api
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -22,9 +21,9 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 class Wire:
     """The server, once reached; coroutines run as Textual workers on the deck's event loop."""
 
-    def __init__(self, program: "DeckApp") -> None:
+    def __init__(self, program: DOMNode, deck: Deck) -> None:
         self.program = program
-        self.deck: Deck = program.deck
+        self.deck = deck
         self.api: Api | None = None
         self.ready = asyncio.Event()
 

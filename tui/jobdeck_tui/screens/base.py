@@ -59,6 +59,16 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         self.flush_body(now, everything=everything)
         self.query_one(KeyLine).refresh_keys()
 
+    @property
+    def stands(self) -> bool:
+        """Whether it is composed, and not being taken down as the program ends."""
+        return self.is_mounted and bool(self.children)
+
+    def flush_acts(self) -> None:
+        """Draws only what was said and what acts do."""
+        if self.stands:
+            self.query_one(ActsLine).refresh_acts(self.deck, self.deck.now())
+
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws the screen's own widgets."""
 

@@ -35,7 +35,7 @@ class ClusterScreen(DeckScreen):
 
     def on_mount(self) -> None:
         """Keys go to the page."""
-        self.query_one(TextPane).focus()
+        self.set_focus(self.query_one(TextPane))
 
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws the page; asks for the reason again every two seconds."""

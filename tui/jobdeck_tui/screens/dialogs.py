@@ -86,7 +86,7 @@ class TypedQuestion(ModalScreen[bool]):
         """The question and a place to type."""
         with Vertical(classes="dialog"):
             yield TextLine(id="asked")
-            yield Input(id="typed", placeholder=self._expected)
+            yield Input(id="typed", placeholder=self._expected, select_on_focus=False)
             yield TextLine(id="answers")
 
     def on_mount(self) -> None:
@@ -99,7 +99,7 @@ class TypedQuestion(ModalScreen[bool]):
             (" and press Enter; esc keeps all as it is.", ""),
         ]
         self.query_one("#asked", TextLine).show(lines)
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))
 
     @on(Input.Submitted)
     def _typed(self, event: Input.Submitted) -> None:

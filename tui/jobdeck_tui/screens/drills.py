@@ -5,6 +5,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from jobdeck_tui.client.models import Drill
 from jobdeck_tui.core.drill_words import GUARANTEES, Fault, drill_rows, fault_rows, faults
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TypedQuestion
@@ -41,7 +42,7 @@ class DrillsScreen(DeckScreen):
 
     def on_mount(self) -> None:
         """Keys go to the page."""
-        self.query_one("#drill", TextPane).focus()
+        self.set_focus(self.query_one("#drill", TextPane))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Inject only what is armed."""
@@ -59,7 +60,10 @@ class DrillsScreen(DeckScreen):
             rows: list[Row] = [[(" This server does not allow drills.", "warn")]]
         else:
             self._chosen = min(self._chosen, len(found) - 1)
-            explain = not deck.drills or self.size.height >= EXPLAINED_FROM_ROWS
+            shown = self._shown()
+            explain = shown is None or (
+                shown.fault != found[self._chosen].name and self.size.height >= EXPLAINED_FROM_ROWS
+            )
             rows = list(fault_rows(found, self._chosen, deck.armed_left(), explain=explain))
         self.query_one("#faults", TextPane).show(rows)
         self.query_one("#drill", TextPane).show(self._drill())
@@ -67,19 +71,17 @@ class DrillsScreen(DeckScreen):
     def _faults(self) -> list[Fault]:
         return faults(self.deck.overview, self.deck.workers())
 
-    def _drill(self) -> list[Row]:
+    def _shown(self) -> Drill | None:
         drills = list(self.deck.drills.values())
-        if not drills:
-            return [
-                [
-                    (
-                        " No drill has run yet: a arms the chosen fault for 30 s, nothing happens before.",
-                        "faint",
-                    )
-                ]
-            ]
-        self._back = min(self._back, len(drills) - 1)
-        return list(drill_rows(drills[-1 - self._back]))
+        self._back = max(0, min(self._back, len(drills) - 1))
+        return drills[-1 - self._back] if drills else None
+
+    def _drill(self) -> list[Row]:
+        drill = self._shown()
+        if drill is None:
+            none_yet = " No drill has run yet: a arms the chosen fault for 30 s, nothing happens before."
+            return [[(none_yet, "faint")]]
+        return list(drill_rows(drill, self.size.width))
 
     def action_choose(self, step: int) -> None:
         """Chooses another fault; what was armed no longer is."""
@@ -124,7 +126,7 @@ class DrillsScreen(DeckScreen):
 
     def action_older(self, step: int) -> None:
         """Shows an older drill, or a newer one."""
-        self._back = max(0, min(self._back + step, len(self.deck.drills) - 1))
+        self._back += step
         self.flush()
 
     def action_roll(self, rows: int) -> None:

@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -36,7 +35,9 @@ class EventsScreen(DeckScreen):
         """A head line, the log, the filter."""
         yield TextLine(id="head")
         yield EventLog(self.deck.feed.lines, clock, with_job=True, id="feed")
-        yield FilterLine(EVENTS.complete, id="filter")
+        yield FilterLine(
+            self._filter_entered, typed=self._filter_typed, complete=EVENTS.complete, id="filter"
+        )
 
     @property
     def log_view(self) -> EventLog:
@@ -45,7 +46,7 @@ class EventsScreen(DeckScreen):
 
     def on_mount(self) -> None:
         """Keys go to the log."""
-        self.log_view.focus()
+        self.set_focus(self.log_view)
 
     def flush_body(self, now: float, *, everything: bool) -> None:  # noqa: ARG002
         """Draws what came."""
@@ -56,22 +57,13 @@ class EventsScreen(DeckScreen):
         self.query_one(FilterLine).refresh_line(feed.filter_source, len(feed.lines.lines), feed.seen)
         self.log_view.flush()
 
-    @on(FilterLine.Changed)
-    def _filter(self, event: FilterLine.Changed) -> None:
-        line, feed = self.query_one(FilterLine), self.deck.feed
-        if not event.final:
-            line.advise(" Enter shows what matches", "")
-        elif feed.filter_by(event.source, self.deck.now()):
-            line.close()
-            self.log_view.follow()
-            self.log_view.focus()
-        else:
-            line.advise("", feed.filter_error)
-        self.flush()
+    def _filter_typed(self, source: str) -> None:  # noqa: ARG002 (it is not tried on the log meanwhile)
+        self.query_one(FilterLine).advise("Enter shows what matches", "")
 
-    @on(FilterLine.Left)
-    def _filter_left(self) -> None:
-        self.log_view.focus()
+    def _filter_entered(self, source: str) -> str:
+        if self.deck.feed.filter_by(source, self.deck.now()):
+            self.log_view.follow()
+        return self.deck.feed.filter_error
 
     def action_filter(self) -> None:
         """Opens the filter."""

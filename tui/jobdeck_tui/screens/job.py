@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import ContentSwitcher
@@ -71,7 +70,7 @@ class JobScreen(ActingScreen):
             yield TextPane(id="effects")
             yield TextPane(id="report")
             yield TextPane(id="record")
-        yield FilterLine(lambda _: [], hint="text to find in the events, n and N go on", id="find")
+        yield FilterLine(self._find_entered, hint="text to find in the events, n and N go on", id="find")
 
     def on_mount(self) -> None:
         """Begins reading the job's stream."""
@@ -148,7 +147,7 @@ class JobScreen(ActingScreen):
         self._tab = tab
         switcher = self.query_one("#panes", ContentSwitcher)
         switcher.current = tab
-        self.query_one(f"#{tab}").focus()
+        self.set_focus(self.query_one(f"#{tab}"))
         if tab == "report":
             self.program.link.jobs.read(self, self.view, with_report=True)
         self.flush(everything=True)
@@ -220,24 +219,15 @@ class JobScreen(ActingScreen):
         """Moves long lines sideways."""
         self.query_one("#events", EventLog).shift(steps)
 
-    @on(FilterLine.Changed)
-    def _found(self, event: FilterLine.Changed) -> None:
-        if event.final:
-            self._needle = event.source
-            self._find_left()
-            self.action_find_next(-1)
-
-    @on(FilterLine.Left)
-    def _find_left(self) -> None:
-        self.query_one(FilterLine).close()
-        self.query_one("#events").focus()
-        self.flush()
+    def _find_entered(self, source: str) -> str:
+        self._needle = source
+        self.action_find_next(-1)
+        return ""
 
     def action_find(self) -> None:
         """Asks for a text to find."""
         self._open("events")
         self.query_one(FilterLine).open(self._needle)
-        self.flush()
 
     def action_find_next(self, direction: int) -> None:
         """Goes to the next line that has the text; following ends there."""

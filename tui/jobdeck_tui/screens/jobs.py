@@ -28,6 +28,7 @@ PREVIEW_BESIDE_FROM_COLUMNS = 180
 SMALL_ROWS = 16
 PREVIEW_RESTS_SECONDS = 0.3
 SETTLED_SECONDS = 1.0
+OPERATOR_RESTS_SECONDS = 10.0
 
 
 class JobsScreen(ActingScreen):
@@ -68,7 +69,7 @@ class JobsScreen(ActingScreen):
         with Container(id="list-and-preview"):
             yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
             yield Preview(id="preview")
-        yield FilterLine(JOBS.complete, id="filter")
+        yield FilterLine(self._filter_entered, typed=self._filter_typed, complete=JOBS.complete, id="filter")
 
     @property
     def table(self) -> VirtualTable:
@@ -77,7 +78,7 @@ class JobsScreen(ActingScreen):
 
     def on_mount(self) -> None:
         """Keys go to the list."""
-        self.table.focus()
+        self.set_focus(self.table)
 
     def on_resize(self, event: Resize) -> None:
         """Room decides whether there is a preview, and where."""
@@ -86,6 +87,13 @@ class JobsScreen(ActingScreen):
         self.set_class(wide or event.size.height >= PREVIEW_FROM_ROWS, "-preview")
         self.set_class(event.size.height < SMALL_ROWS, "-small")
         self._rest()
+
+    def offer(self, job_id: str) -> bool:
+        """Puts the cursor on a job unless the operator has just moved it; False where it stays."""
+        if self.table.untouched_seconds < OPERATOR_RESTS_SECONDS:
+            return False
+        self.flush(everything=True)
+        return self.table.offer(job_id)
 
     # Drawing
 
@@ -107,8 +115,6 @@ class JobsScreen(ActingScreen):
         covered = self.app.screen is not self
         if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
-            if len(deck.selection):
-                deck.selection.keep_only({job.job_id for job in deck.jobs})
         changed = deck.drain_changed()
         if everything:
             table.redraw()
@@ -207,28 +213,21 @@ class JobsScreen(ActingScreen):
 
     @on(VirtualTable.Opened)
     def _opened(self, event: VirtualTable.Opened) -> None:
-        job = self.seen_job(event.row_id)
+        self._open(event.row_id)
+
+    def _open(self, job_id: str) -> None:
+        job = self.seen_job(job_id)
         done = job is not None and job.state == "succeeded"
-        self.program.open_job(event.row_id, "report" if done else "events")
+        self.program.open_job(job_id, "report" if done else "events")
 
-    @on(FilterLine.Changed)
-    def _filter(self, event: FilterLine.Changed) -> None:
-        line, shown = self.query_one(FilterLine), self.deck.job_list
-        if not event.final:
-            line.advise(shown.preview_filter(event.source, self.deck.now()), shown.filter_error)
-            self.flush()
-        elif shown.filter_by(event.source):
-            line.close()
-            self.table.focus()
-            self.flush(everything=True)
-        else:
-            line.advise("", shown.filter_error)
-            self.flush()
+    def _filter_typed(self, source: str) -> None:
+        shown = self.deck.job_list
+        self.query_one(FilterLine).advise(shown.preview_filter(source, self.deck.now()), shown.filter_error)
 
-    @on(FilterLine.Left)
-    def _filter_left(self) -> None:
-        self.table.focus()
-        self.flush()
+    def _filter_entered(self, source: str) -> str:
+        taken = self.deck.job_list.filter_by(source)
+        self.flush(everything=taken)
+        return self.deck.job_list.filter_error
 
     def action_filter(self) -> None:
         """Opens the filter."""
@@ -236,7 +235,8 @@ class JobsScreen(ActingScreen):
 
     def action_open(self) -> None:
         """Opens the job under the cursor."""
-        self.table.open_cursor()
+        if self.table.cursor_id is not None:
+            self._open(self.table.cursor_id)
 
     def action_mark(self) -> None:
         """Marks the row, or takes its mark away, and goes on to the next."""

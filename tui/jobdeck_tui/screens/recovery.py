@@ -39,7 +39,7 @@ class RecoveryScreen(DeckScreen):
 
     def on_mount(self) -> None:
         """Keys go to the page."""
-        self.query_one(TextPane).focus()
+        self.set_focus(self.query_one(TextPane))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Apply only a plan that does something."""

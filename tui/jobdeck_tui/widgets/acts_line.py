@@ -1,4 +1,7 @@
-"""The line above the keys: the act whose grace runs, else how the newest one ended. Hidden when quiet."""
+"""The lines above the keys: what was said, and the act whose grace runs or how the newest one ended.
+
+Hidden when quiet. Nothing is ever drawn over the list.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +24,9 @@ LOOKS = {
 
 
 class ActsLine(TextLine):
-    """Shows the countdown or the result, and how many more there are."""
+    """Shows the notice, and the countdown or the result with how many more there are."""
+
+    RESIZES = True
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's own name)
         super().__init__(id=id)
@@ -29,15 +34,16 @@ class ActsLine(TextLine):
         self._since = float("-inf")
 
     def refresh_acts(self, deck: "Deck", now: float) -> None:
-        """Draws the line from the acts."""
-        shown = self._choose(deck, now)
-        self.display = shown is not None
-        if shown is None:
-            return
-        more = len(deck.acts.unfinished()) - (1 if shown.phase in UNFINISHED else 0)
-        pieces: list[Piece] = [(f" {shown.line(now)}", LOOKS[shown.phase])]
-        if more > 0:
-            pieces.append((f"   and {more} more (L lists them)", "faint"))
+        """Draws the notice and the act."""
+        pieces: list[Piece] = []
+        if (notice := deck.notice(now)) is not None:
+            pieces.append((f" {notice.words}", notice.look))
+        if (act := self._choose(deck, now)) is not None:
+            pieces += [("\n" if pieces else "", ""), (f" {act.line(now)}", LOOKS[act.phase])]
+            more = len(deck.acts.unfinished()) - (1 if act.phase in UNFINISHED else 0)
+            if more > 0:
+                pieces.append((f"   and {more} more (L lists them)", "faint"))
+        self.display = bool(pieces)
         self.show(pieces)
 
     def _choose(self, deck: "Deck", now: float) -> Tracked | None:

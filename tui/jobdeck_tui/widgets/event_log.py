@@ -128,7 +128,7 @@ class EventLog(LineView, can_focus=True):
             self._seen_end = self._lines.end
         self._top = max(self._top, self._lines.first)
         self._settling = True
-        self.virtual_size = Size(self.size.width, max(len(self._lines.lines), 1))
+        self.virtual_size = Size(self.line_width, max(len(self._lines.lines), 1))
         self.scroll_to(y=self._top - self._lines.first, animate=False, force=True)
         self._settling = False
         self.refresh()
@@ -158,7 +158,7 @@ class EventLog(LineView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the view."""
-        width, base = self.size.width, self.look("row")
+        width, base = self.line_width, self.look("row")
         if self.unseen and y == self.size.height - 1:
             text = fit(f"▼ {self.unseen} new (End to follow)", width, right=True)
             return Strip([Segment(text, base + self.look("strong"))])

@@ -1,4 +1,7 @@
-"""The filter: typed in its own line, shown there for as long as it holds, and what is wrong with it."""
+"""The filter: typed in its own line, shown there for as long as it holds, and what is wrong with it.
+
+Opening, entering and leaving take effect at once, by calls and not by messages: the next key may already wait.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -7,8 +10,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input
+from textual.widgets.input import Selection
 
 from jobdeck_tui.text.sanitise import one_line
 from jobdeck_tui.widgets.text_line import Piece, TextLine
@@ -28,13 +32,14 @@ class FilterInput(Input):
         Binding("down", "recall(1)", "Later", show=False),
     ]
 
-    class Left(Message):
-        """Escape: the filter stays as it was."""
-
-    def __init__(self, complete: Callable[[str], list[str]]) -> None:
-        super().__init__(compact=True, max_length=SOURCE_MAX, id="typed")
+    def __init__(
+        self, complete: Callable[[str], list[str]], enter: Callable[[str], None], leave: Callable[[], None]
+    ) -> None:
+        super().__init__(compact=True, max_length=SOURCE_MAX, select_on_focus=False, id="typed")
         self.cursor_blink = False
         self._complete = complete
+        self._enter = enter
+        self._leave = leave
         self._history: list[str] = []
         self._at = 0
 
@@ -46,7 +51,11 @@ class FilterInput(Input):
 
     def action_leave(self) -> None:
         """Leaves without change."""
-        self.post_message(self.Left())
+        self._leave()
+
+    async def action_submit(self) -> None:
+        """Enters what was typed."""
+        self._enter(self.value)
 
     def action_complete(self) -> None:
         """Completes the last word as far as the candidates agree."""
@@ -73,35 +82,31 @@ class FilterInput(Input):
 class FilterLine(Vertical):
     """Hidden while there is nothing to say; otherwise what is filtered and how much of it is shown."""
 
-    class Changed(Message):
-        """The operator typed a filter; ``final`` when it was entered."""
-
-        def __init__(self, source: str, *, final: bool) -> None:
-            super().__init__()
-            self.source = source
-            self.final = final
-
-    class Left(Message):
-        """The operator left the line; what held before still holds."""
-
     def __init__(
         self,
-        complete: Callable[[str], list[str]],
+        entered: Callable[[str], str],
         *,
+        typed: Callable[[str], None] = lambda _: None,
+        complete: Callable[[str], list[str]] = lambda _: [],
         hint: str = HINT,
         id: str | None = None,  # noqa: A002 (Textual's own name)
     ) -> None:
+        """``entered`` takes a filter and gives what is wrong with it; ``typed`` sees it while it is typed."""
         super().__init__(id=id)
-        self._hint = hint
+        self._entered = entered
+        self._typed = typed
         self._complete = complete
+        self._hint = hint
+        self._keys_were_at: Widget | None = None
         self._open = False
         self._error = ""
         self._advice = ""
+        self._held: list[Piece] = []
 
     def compose(self) -> ComposeResult:
         """What holds, and the place to type."""
         yield TextLine(id="holds")
-        yield FilterInput(self._complete)
+        yield FilterInput(self._complete, self._enter, self.close)
 
     def on_mount(self) -> None:
         """Hidden until opened."""
@@ -115,26 +120,36 @@ class FilterLine(Vertical):
         typed = self.query_one(FilterInput)
         typed.display = True
         typed.value = source
-        typed.focus()
+        typed.selection = Selection(0, len(source))
+        self._keys_were_at = self.screen.focused
+        self.screen.set_focus(typed)
+        self._draw()
 
     def close(self) -> None:
-        """Ends typing."""
+        """Ends typing; the keys go where they went before."""
         self._open, self._error, self._advice = False, "", ""
+        self.screen.set_focus(self._keys_were_at)
         self.query_one(FilterInput).display = False
+        self._draw()
 
     def advise(self, advice: str, error: str) -> None:
         """Says what the typed filter would do, or what is wrong with it."""
         self._advice, self._error = advice, error
+        self._draw()
 
     def refresh_line(self, source: str, matching: int, total: int, also: Iterable[Piece] = ()) -> None:
         """Draws what holds."""
-        pieces: list[Piece] = list(also)
+        self._held = list(also)
         if source:
-            pieces += [
+            self._held += [
                 (f" filter: {source}", "strong"),
                 (f"  {matching} of {total}", ""),
                 ("  esc clears", "faint"),
             ]
+        self._draw()
+
+    def _draw(self) -> None:
+        pieces = self._held
         if self._error:
             pieces = [(f" {self._error}", "bad")]
         elif self._open:
@@ -146,20 +161,15 @@ class FilterLine(Vertical):
     def _typing(self, event: Input.Changed) -> None:
         event.stop()
         if self._open:
-            self.post_message(self.Changed(one_line(event.value, SOURCE_MAX), final=False))
+            self._typed(one_line(event.value, SOURCE_MAX))
 
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        source = one_line(event.value, SOURCE_MAX)
+    def _enter(self, value: str) -> None:
+        source = one_line(value, SOURCE_MAX)
         self.query_one(FilterInput).remember(source)
-        self.post_message(self.Changed(source, final=True))
-
-    @on(FilterInput.Left)
-    def _leave(self, event: FilterInput.Left) -> None:
-        event.stop()
-        self.close()
-        self.post_message(self.Left())
+        if error := self._entered(source):
+            self.advise("", error)
+        else:
+            self.close()
 
 
 def _common_start(words: list[str]) -> str:

@@ -18,6 +18,11 @@ class LineView(ScrollView, inherit_bindings=False):
         super().__init__(id=id)
         self._looks: dict[str, Style] = {}
 
+    @property
+    def line_width(self) -> int:
+        """Cells of a line. The bar's own are never among them, so that nothing moves when it appears."""
+        return max(self.size.width - self.styles.scrollbar_size_vertical, 1)
+
     def look(self, name: str) -> Style:
         """The style of a look (a key of ``MARKS``, or one of the row styles)."""
         style = self._looks.get(name)

@@ -79,7 +79,7 @@ class TextPane(LineView, can_focus=True):
         self.scroll_to(y=self.scroll_offset.y + count, animate=False, force=True)
 
     def _layout(self) -> None:
-        width = self.size.width
+        width = self.line_width
         self._drawn = [part for row in self._rows for part in wrapped(row, width)]
         self.virtual_size = Size(width, len(self._drawn))
         self.refresh()
@@ -93,8 +93,8 @@ class TextPane(LineView, can_focus=True):
         base = self.look("row")
         number = self.scroll_offset.y + y
         if number >= len(self._drawn):
-            return Strip.blank(self.size.width, base)
+            return Strip.blank(self.line_width, base)
         segments = [
             Segment(text, base + self.look(look) if look else base) for text, look in self._drawn[number]
         ]
-        return Strip(segments).adjust_cell_length(self.size.width, base)
+        return Strip(segments).adjust_cell_length(self.line_width, base)

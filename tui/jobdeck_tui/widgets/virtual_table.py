@@ -48,7 +48,10 @@ Columns = Sequence[TableColumn]
 
 
 class VirtualTable(LineView, can_focus=True):
-    """Rows by id; ``columns_for(width)`` chooses columns, ``cells(id)`` fills them in the same order."""
+    """Rows by id; ``columns_for(width)`` chooses columns, ``cells(id)`` fills them in the same order.
+
+    ``width`` is the whole view's, its scrollbar included.
+    """
 
     class Moved(Message):
         """The cursor is on another row; ``row_id`` is None when no row is under it."""
@@ -62,7 +65,7 @@ class VirtualTable(LineView, can_focus=True):
             return isinstance(message, VirtualTable.Moved)
 
     class Opened(Message):
-        """The operator opened a row."""
+        """The operator clicked a row twice."""
 
         def __init__(self, row_id: str) -> None:
             super().__init__()
@@ -85,6 +88,7 @@ class VirtualTable(LineView, can_focus=True):
         self._cursor = 0
         self._touched = False
         self._slid_at = float("-inf")
+        self._moved_at = float("-inf")
         self._marked: Collection[str] = frozenset()
         self._strips: dict[tuple[str, bool], Strip] = {}
         self._columns: Columns = ()
@@ -98,6 +102,11 @@ class VirtualTable(LineView, can_focus=True):
     def slid_seconds_ago(self) -> float:
         """Seconds since another row came under the cursor without the operator moving it."""
         return self._clock() - self._slid_at
+
+    @property
+    def untouched_seconds(self) -> float:
+        """Seconds since the operator moved the cursor last."""
+        return self._clock() - self._moved_at
 
     @property
     def shown_ids(self) -> Sequence[str]:
@@ -119,7 +128,7 @@ class VirtualTable(LineView, can_focus=True):
             self._cursor = self._index_of[before]
         else:
             self._cursor = max(0, min(self._cursor, len(ids) - 1))
-        self.virtual_size = Size(self.size.width, len(ids) + 1)
+        self.virtual_size = Size(self.line_width, len(ids) + 1)
         if self.cursor_id != before:
             self._slid_at = self._clock()
             self.post_message(self.Moved(self.cursor_id))
@@ -153,7 +162,7 @@ class VirtualTable(LineView, can_focus=True):
     def move_to(self, index: int, *, touched: bool = True) -> None:
         """Puts the cursor on a row by its position; ``touched`` is False to rest at the top again."""
         self._touched = touched
-        self._slid_at = float("-inf")
+        self._slid_at, self._moved_at = float("-inf"), self._clock()
         index = max(0, min(index, len(self._ids) - 1))
         if index == self._cursor:
             self._show_cursor()
@@ -171,6 +180,12 @@ class VirtualTable(LineView, can_focus=True):
         self.move_to(self._index_of[row_id])
         return True
 
+    def offer(self, row_id: str) -> bool:
+        """Puts the cursor on an id nobody chose: it counts as slid under the cursor."""
+        offered = self.move_to_id(row_id)
+        self._slid_at = self._clock()
+        return offered
+
     def move_by(self, rows: int) -> None:
         """Moves the cursor by some rows."""
         self.move_to(self._cursor + rows)
@@ -178,11 +193,6 @@ class VirtualTable(LineView, can_focus=True):
     def page_by(self, pages: int) -> None:
         """Moves the cursor by whole pages."""
         self.move_by(pages * max(1, self.size.height - 2))
-
-    def open_cursor(self) -> None:
-        """Opens the row under the cursor."""
-        if self.cursor_id is not None:
-            self.post_message(self.Opened(self.cursor_id))
 
     def _show_cursor(self) -> None:
         height = max(1, self.size.height - 1)
@@ -195,7 +205,7 @@ class VirtualTable(LineView, can_focus=True):
     def _refresh_index(self, index: int) -> None:
         line = index - self.scroll_offset.y + 1
         if 1 <= line < self.size.height:
-            self.refresh(Region(0, line, self.size.width, 1))
+            self.refresh(Region(0, line, self.line_width, 1))
 
     def on_click(self, event: Click) -> None:
         """A click chooses the row, a second one opens it."""
@@ -203,12 +213,12 @@ class VirtualTable(LineView, can_focus=True):
         if event.y < 1 or index >= len(self._ids):
             return
         self.move_to(index)
-        if event.chain == 2:
-            self.open_cursor()
+        if event.chain == 2 and self.cursor_id is not None:
+            self.post_message(self.Opened(self.cursor_id))
 
     def on_resize(self) -> None:
         """Another width may mean other columns."""
-        self.virtual_size = Size(self.size.width, len(self._ids) + 1)
+        self.virtual_size = Size(self.line_width, len(self._ids) + 1)
         self.redraw()
         self._show_cursor()
 
@@ -219,9 +229,9 @@ class VirtualTable(LineView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the view: the header, a row, or nothing."""
-        width = self.size.width
+        width = self.line_width
         if not self._columns:
-            self._columns = self._columns_for(width)
+            self._columns = self._columns_for(self.size.width)
         if y == 0:
             return self._header(width)
         index = self.scroll_offset.y + y - 1
