@@ -35,7 +35,7 @@ OVERVIEW = {
     "counts": {"running": 1},
     "delivered": 0,
     "service_times": {},
-    "recovery": {},
+    "recovery": None,
     "streams": {},
     "drain_seconds": None,
     "paused": [],

@@ -11,6 +11,7 @@ from jobdeck_tui.client.api import Api
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.screens.job import JobScreen
+from jobdeck_tui.screens.jobs import JobsScreen
 from jobdeck_tui.widgets.text_pane import TextPane
 from textual.pilot import Pilot
 
@@ -56,7 +57,11 @@ def on_row(pilot: Pilot[int], job_id: str, *words: str) -> bool:
 
 
 async def choose(pilot: Pilot[int], job_id: str) -> None:
-    await until(pilot, lambda: program(pilot).front().table.move_to_id(job_id))
+    def chosen() -> bool:
+        front = program(pilot).front()
+        return isinstance(front, JobsScreen) and front.table.move_to_id(job_id)
+
+    await until(pilot, chosen)
 
 
 def test_a_job_is_cancelled_and_resumed_by_one_key_and_seen_so(url: str) -> None:
@@ -143,7 +148,14 @@ def test_a_lost_scheduler_is_drilled_from_the_deck_and_every_job_is_seen_back(ur
         await submit(url, "to-survive", LONG)
         async with deck_on(url) as pilot:
             await until(pilot, lambda: on_row(pilot, "to-survive", "RUNNING", "second 1/2"))
-            await pilot.press("4", "a", "enter", *"scheduler-loss", "enter")
+            # Step by step: a key pressed before its screen is drawn never acts.
+            await pilot.press("4")
+            await until(pilot, lambda: "a Arm" in screen_text(pilot))
+            await pilot.press("a")
+            await until(pilot, lambda: "ARMED" in screen_text(pilot))
+            await pilot.press("enter")
+            await until(pilot, lambda: "Type scheduler-loss" in screen_text(pilot))
+            await pilot.press(*"scheduler-loss", "enter")
             await until(pilot, lambda: "DRILL scheduler-loss" in screen_text(pilot))
             await until(pilot, lambda: "PASSED" in screen_text(pilot))
             text = screen_text(pilot)

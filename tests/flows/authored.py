@@ -87,7 +87,7 @@ class AuthoredJob:
 
     def act(self, perform: Callable[..., str]) -> str | Refused:
         with self.database.write() as tx:
-            return operators.act(tx, "act", JOB, perform, By(ASKED_BY, now()))
+            return operators.act(tx, perform.__name__, JOB, perform, By(ASKED_BY, now()))
 
     def resume(self) -> str | Refused:
         return self.act(operators.resume)
@@ -101,5 +101,6 @@ class AuthoredJob:
 
     def finish(self) -> None:
         with self.database.read() as tx:
-            assert fsck.check(tx) == []
+            found = fsck.check(tx)
+        assert found == [], found
         self.database.close()
