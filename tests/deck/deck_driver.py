@@ -207,3 +207,13 @@ def in_a_deck(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
 
     run.__name__ = test.__name__
     return run
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    """Presses each key as somebody who saw the screen: one pressed before it is drawn would not be taken."""
+    app = program(pilot)
+    for key in keys:
+        async with asyncio.timeout(20):
+            while app._drawn is not app.screen:
+                await pilot.pause(0.02)
+        await pilot.press(key)

@@ -3,7 +3,7 @@
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.screens.dialogs import GrantOffer, Question, TypedQuestion
 
-from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, program, running, screen_text
+from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, press, program, running, screen_text
 
 
 def phases(pilot: object) -> list[tuple[str, str, Phase]]:
@@ -17,7 +17,7 @@ async def test_one_key_counts_down_and_sends_nothing_before_its_end() -> None:
     async with running(a_deck(jobs, clock)) as pilot:
         clock.seconds = 2.0
         program(pilot).deck.take_frame()
-        await pilot.press("j", "c")
+        await press(pilot, "j", "c")
         assert phases(pilot) == [("cancel", "job00002-running", Phase.GRACE)]
         assert "cancel job00002 in 3 s · u undo · c now" in screen_text(pilot)
         clock.seconds = 4.9
@@ -36,9 +36,9 @@ async def test_u_takes_an_act_back_and_the_same_key_again_sends_at_once() -> Non
     async with running(a_deck([a_job(1)], clock)) as pilot:
         clock.seconds = 2.0
         program(pilot).deck.take_frame()
-        await pilot.press("e", "u")
+        await press(pilot, "e", "u")
         assert phases(pilot)[0][2] is Phase.UNDONE
-        await pilot.press("e", "e")
+        await press(pilot, "e", "e")
         assert [phase for _, _, phase in phases(pilot)] == [Phase.SENT, Phase.UNDONE]
 
 
@@ -47,7 +47,7 @@ async def test_r37_no_act_goes_out_while_the_deck_is_not_live_and_the_reason_is_
     clock = Clock()
     async with running(a_deck([a_job(1)], clock)) as pilot:
         clock.seconds = 9.0
-        await pilot.press("c")
+        await press(pilot, "c")
         await pilot.pause()
         assert phases(pilot) == []
         program(pilot).front().flush()
@@ -68,11 +68,11 @@ async def test_r37_an_act_on_a_row_that_just_slid_under_the_cursor_is_refused() 
         deck.take_jobs([a_job(3, deadline=NOW - 60)])
         deck.take_frame()
         program(pilot).front().flush(everything=True)
-        await pilot.press("c")
+        await press(pilot, "c")
         assert phases(pilot) == []
         clock.seconds = 4.0
         deck.take_frame()
-        await pilot.press("c")
+        await press(pilot, "c")
         assert phases(pilot)[0][1] == "job00003-running"
 
 
@@ -83,15 +83,15 @@ async def test_several_jobs_are_asked_about_enter_does_nothing_and_only_y_confir
     async with running(a_deck(jobs, clock)) as pilot:
         clock.seconds = 2.0
         program(pilot).deck.take_frame()
-        await pilot.press("A", "c")
+        await press(pilot, "A", "c")
         assert isinstance(pilot.app.screen, Question)
         text = screen_text(pilot)
         assert "job00001-running" in text
         assert "3 marked: 2 can be cancelled, 1 is skipped (already DONE)." in text
-        await pilot.press("enter", "space")
+        await press(pilot, "enter", "space")
         assert isinstance(pilot.app.screen, Question)
         assert phases(pilot) == []
-        await pilot.press("y")
+        await press(pilot, "y")
         assert sorted(job for _, job, phase in phases(pilot) if phase is Phase.SENT) == [
             "job00001-running",
             "job00002-running",
@@ -104,11 +104,11 @@ async def test_more_than_twenty_jobs_ask_for_their_number() -> None:
     async with running(a_deck([a_job(number) for number in range(25)], clock)) as pilot:
         clock.seconds = 2.0
         program(pilot).deck.take_frame()
-        await pilot.press("A", "c")
+        await press(pilot, "A", "c")
         assert isinstance(pilot.app.screen, TypedQuestion)
-        await pilot.press("2", "enter")
+        await press(pilot, "2", "enter")
         assert phases(pilot) == []
-        await pilot.press("5", "enter")
+        await press(pilot, "5", "enter")
         assert len([1 for _, _, phase in phases(pilot) if phase is Phase.SENT]) == 25
 
 
@@ -118,9 +118,9 @@ async def test_a_resume_past_its_deadline_offers_a_later_window() -> None:
     async with running(a_deck([a_job(1, "expired", deadline=NOW - 5)], clock)) as pilot:
         clock.seconds = 2.0
         program(pilot).deck.take_frame()
-        await pilot.press("r")
+        await press(pilot, "r")
         assert isinstance(pilot.app.screen, GrantOffer)
-        await pilot.press("m")
+        await press(pilot, "m")
         await pilot.pause()
         granted = program(pilot).deck.acts.history()[0]
         assert (granted.act.value, granted.extend_seconds, granted.phase) == ("grant", 300.0, Phase.SENT)
@@ -132,7 +132,7 @@ async def test_an_act_the_state_does_not_allow_says_why() -> None:
     async with running(a_deck([a_job(1, "succeeded")], clock)) as pilot:
         clock.seconds = 2.0
         program(pilot).deck.take_frame()
-        await pilot.press("r")
+        await press(pilot, "r")
         await pilot.pause()
         assert phases(pilot) == []
         assert "a success is never reopened" in screen_text(pilot)
@@ -144,8 +144,8 @@ async def test_quitting_with_an_act_in_its_grace_asks_first() -> None:
     async with running(a_deck([a_job(1)], clock)) as pilot:
         clock.seconds = 2.0
         program(pilot).deck.take_frame()
-        await pilot.press("c", "q")
+        await press(pilot, "c", "q")
         assert isinstance(pilot.app.screen, Question)
-        await pilot.press("y")
+        await press(pilot, "y")
         await pilot.pause()
         assert phases(pilot)[0][2] is Phase.UNDONE

@@ -21,7 +21,7 @@ from jobdeck_tui.widgets.text_pane import TextPane
 
 from tests.hostile.corpus import HOSTILE
 
-from .deck_driver import NOW, screen_text
+from .deck_driver import NOW, press, screen_text
 from .processes import backend, wait_until
 from .test_deck_live import choose, deck_on, on_row, submit, until
 
@@ -124,23 +124,23 @@ def test_r25_a_verdict_is_given_from_the_deck_and_the_job_goes_on(url: str) -> N
         async with deck_on(url, (80, 24)) as pilot:
             await until(pilot, lambda: on_row(pilot, "to-judge", "⏸ HELD"))
             await choose(pilot, "to-judge")
-            await pilot.press("enter")
+            await press(pilot, "enter")
             assert isinstance(pilot.app.screen, JobScreen)
             await until(pilot, lambda: "Effects 1 ?" in screen_text(pilot))
             await until(pilot, lambda: "v Verdict" in screen_text(pilot))
-            await pilot.press("tab")
+            await press(pilot, "tab")
             effects = pilot.app.screen.query_one("#effects", TextPane)
             await until(pilot, lambda: "? UNCERTAIN" in effects.plain)
-            await pilot.press("r")
+            await press(pilot, "r")
             await until(pilot, lambda: isinstance(pilot.app.screen, VerdictDialog))
             assert "Did effect charge of stage pay happen?" in screen_text(pilot)
-            await pilot.press("enter", "h", "enter")
+            await press(pilot, "enter", "h", "enter")
             await until(pilot, lambda: "Without a proof nothing is said." in screen_text(pilot))
-            await pilot.press(*"nth 47", "enter")
+            await press(pilot, *"nth 47", "enter")
             await until(pilot, lambda: "✔ HAPPENED" in effects.plain)
             assert "nth 47" in effects.plain
             assert "v Verdict" not in screen_text(pilot)
-            await pilot.press("r", "r")
+            await press(pilot, "r", "r")
             await until(pilot, lambda: "✔ DONE" in screen_text(pilot))
 
     asyncio.run(go())

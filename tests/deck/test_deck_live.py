@@ -15,7 +15,7 @@ from jobdeck_tui.screens.jobs import JobsScreen
 from jobdeck_tui.widgets.text_pane import TextPane
 from textual.pilot import Pilot
 
-from .deck_driver import lines, program, screen_text
+from .deck_driver import lines, press, program, screen_text
 from .processes import backend
 
 LONG = {"stages": [{"name": "first", "seconds": 0.1}, {"name": "second", "seconds": 60}]}
@@ -70,16 +70,16 @@ def test_a_job_is_cancelled_and_resumed_by_one_key_and_seen_so(url: str) -> None
         async with deck_on(url) as pilot:
             await until(pilot, lambda: on_row(pilot, "to-cancel", "RUNNING", "second 1/2"))
             await choose(pilot, "to-cancel")
-            await pilot.press("c")
+            await press(pilot, "c")
             assert on_row(pilot, "to-cancel", "cancel in ", " s · u undo")
-            await pilot.press("c")
+            await press(pilot, "c")
             acts = program(pilot).deck.acts
             await until(pilot, lambda: acts.history()[0].phase is Phase.SEEN)
             await until(pilot, lambda: on_row(pilot, "to-cancel", "⊘ CANCELLED"))
             assert "seen: CANCELLED after" in screen_text(pilot)
-            await pilot.press("r", "r")
+            await press(pilot, "r", "r")
             await until(pilot, lambda: on_row(pilot, "to-cancel", "▸ RUNNING", " 2 "))
-            await pilot.press("c", "c")
+            await press(pilot, "c", "c")
             await until(pilot, lambda: on_row(pilot, "to-cancel", "⊘ CANCELLED"))
 
     asyncio.run(go())
@@ -91,13 +91,13 @@ def test_an_expired_job_is_granted_a_later_window_and_runs_again(url: str) -> No
         async with deck_on(url) as pilot:
             await until(pilot, lambda: on_row(pilot, "to-grant", "RUNNING"))
             await choose(pilot, "to-grant")
-            await pilot.press("e", "e")
+            await press(pilot, "e", "e")
             await until(pilot, lambda: on_row(pilot, "to-grant", "∅ EXPIRED"))
             deck = program(pilot).deck
             job = deck.jobs.get("to-grant")
             program(pilot).link.sender.grant_and_resume(job, 300.0, deck.now())
             await until(pilot, lambda: on_row(pilot, "to-grant", "▸ RUNNING"))
-            await pilot.press("c", "c")
+            await press(pilot, "c", "c")
             await until(pilot, lambda: on_row(pilot, "to-grant", "⊘ CANCELLED"))
 
     asyncio.run(go())
@@ -109,18 +109,18 @@ def test_the_job_screen_shows_stages_with_evidence_and_the_events_to_their_end(u
         async with deck_on(url) as pilot:
             await until(pilot, lambda: on_row(pilot, "to-open", "✔ DONE"))
             await choose(pilot, "to-open")
-            await pilot.press("enter")
+            await press(pilot, "enter")
             assert isinstance(pilot.app.screen, JobScreen)
             await until(pilot, lambda: "stream ended: success" in screen_text(pilot))
-            await pilot.press("tab")
+            await press(pilot, "tab")
             stages = pilot.app.screen.query_one("#stages", TextPane)
             for _ in range(3):
                 if pilot.app.screen.query_one("#panes").current != "stages":
-                    await pilot.press("tab")
+                    await press(pilot, "tab")
             await until(pilot, lambda: "2 stages completed once each; none ran again." in stages.plain)
             assert "checkpoint" in stages.plain
             assert "output" in stages.plain
-            await pilot.press("shift+tab")
+            await press(pilot, "shift+tab")
             record = pilot.app.screen.query_one("#record", TextPane)
             await until(pilot, lambda: "submitted → running" in record.plain)
 
@@ -133,11 +133,11 @@ def test_dasks_own_numbers_stand_beside_the_records(url: str) -> None:
         async with deck_on(url) as pilot:
             await until(pilot, lambda: on_row(pilot, "to-count", "RUNNING"))
             await until(pilot, lambda: "processing" in lines(pilot)[2] and " 1/" in lines(pilot)[2])
-            await pilot.press("2")
+            await press(pilot, "2")
             await until(pilot, lambda: "✔ Dask and the records agree." in screen_text(pilot))
-            await pilot.press("1")
+            await press(pilot, "1")
             await choose(pilot, "to-count")
-            await pilot.press("c", "c")
+            await press(pilot, "c", "c")
             await until(pilot, lambda: on_row(pilot, "to-count", "⊘ CANCELLED"))
 
     asyncio.run(go())
@@ -149,27 +149,27 @@ def test_a_lost_scheduler_is_drilled_from_the_deck_and_every_job_is_seen_back(ur
         async with deck_on(url) as pilot:
             await until(pilot, lambda: on_row(pilot, "to-survive", "RUNNING", "second 1/2"))
             # Step by step: a key pressed before its screen is drawn never acts.
-            await pilot.press("4")
+            await press(pilot, "4")
             await until(pilot, lambda: "a Arm" in screen_text(pilot))
-            await pilot.press("a")
+            await press(pilot, "a")
             await until(pilot, lambda: "ARMED" in screen_text(pilot))
-            await pilot.press("enter")
+            await press(pilot, "enter")
             await until(pilot, lambda: "Type scheduler-loss" in screen_text(pilot))
-            await pilot.press(*"scheduler-loss", "enter")
+            await press(pilot, *"scheduler-loss", "enter")
             await until(pilot, lambda: "DRILL scheduler-loss" in screen_text(pilot))
             await until(pilot, lambda: "PASSED" in screen_text(pilot))
             text = screen_text(pilot)
             assert "stages run again: 0" in text
             assert "to-survi" in text
             assert "✔ none again" in text
-            await pilot.press("1")
+            await press(pilot, "1")
             await until(pilot, lambda: "epoch 2" in lines(pilot)[2])
             await until(pilot, lambda: on_row(pilot, "to-survive", "▸ RUNNING", " 2 "))
             await choose(pilot, "to-survive")
-            await pilot.press("c", "c")
+            await press(pilot, "c", "c")
             await until(pilot, lambda: on_row(pilot, "to-survive", "⊘ CANCELLED"))
         async with deck_on(url) as pilot:
-            await pilot.press("4")
+            await press(pilot, "4")
             await until(pilot, lambda: "DRILL scheduler-loss" in screen_text(pilot))
             assert "PASSED" in screen_text(pilot)
 

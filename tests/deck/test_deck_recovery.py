@@ -26,6 +26,7 @@ from .deck_driver import (
     an_overview,
     in_a_deck,
     lines,
+    press,
     program,
     running,
     screen_text,
@@ -55,7 +56,7 @@ def test_the_recovery_screen_is_drawn_at_every_size(size: tuple[int, int]) -> No
     @in_a_deck
     async def go() -> None:
         async with running(a_recovery_deck(*LINES), *size) as pilot:
-            await pilot.press("3")
+            await press(pilot, "3")
             await pilot.pause()
             assert len(lines(pilot)) == size[1]
 
@@ -65,7 +66,7 @@ def test_the_recovery_screen_is_drawn_at_every_size(size: tuple[int, int]) -> No
 @in_a_deck
 async def test_the_screen_shows_owner_epoch_lease_takeover_and_the_reason_of_each_action() -> None:
     async with running(a_recovery_deck(*LINES), 120, 36) as pilot:
-        await pilot.press("3")
+        await press(pilot, "3")
         await pilot.pause()
         text = screen_text(pilot)
         for words in (
@@ -83,11 +84,11 @@ async def test_the_screen_shows_owner_epoch_lease_takeover_and_the_reason_of_eac
 @in_a_deck
 async def test_a_plan_that_does_nothing_says_so_and_offers_no_key() -> None:
     async with running(a_recovery_deck(LINES[1]), 120, 36) as pilot:
-        await pilot.press("3")
+        await press(pilot, "3")
         await pilot.pause()
         assert "✔ Nothing to recover." in screen_text(pilot)
         assert "Apply the plan" not in screen_text(pilot)
-        await pilot.press("a")
+        await press(pilot, "a")
         await pilot.pause()
         assert program(pilot).screen is program(pilot).front()
 
@@ -95,15 +96,15 @@ async def test_a_plan_that_does_nothing_says_so_and_offers_no_key() -> None:
 @in_a_deck
 async def test_applying_asks_first_and_enter_does_nothing() -> None:
     async with running(a_recovery_deck(*LINES), 120, 36) as pilot:
-        await pilot.press("3")
+        await press(pilot, "3")
         await pilot.pause()  # a key pressed before the screen is drawn never acts
-        await pilot.press("a")
+        await press(pilot, "a")
         await pilot.pause()
         assert "Recover 1 job?" in screen_text(pilot)
         assert "job00000  resume from checkpoint" in screen_text(pilot)
-        await pilot.press("enter")
+        await press(pilot, "enter")
         assert program(pilot).screen is not program(pilot).front()
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await pilot.pause()
         assert program(pilot).screen is program(pilot).front()
 
@@ -112,9 +113,9 @@ async def test_applying_asks_first_and_enter_does_nothing() -> None:
 async def test_a_plan_for_many_asks_for_their_number() -> None:
     many = [PlanLine(f"job{number:05d}", "start", "worker lost", {}, automatic=False) for number in range(21)]
     async with running(a_recovery_deck(*many), 120, 36) as pilot:
-        await pilot.press("3")
+        await press(pilot, "3")
         await pilot.pause()  # a key pressed before the screen is drawn never acts
-        await pilot.press("a")
+        await press(pilot, "a")
         await pilot.pause()
         assert "Recover 21 jobs by the plan?" in screen_text(pilot)
         assert "Type 21 and press Enter" in screen_text(pilot)
@@ -170,11 +171,11 @@ def test_a_lost_job_is_recovered_from_the_deck_by_its_plan(instance: Instance) -
         app = DeckApp(Reaching(instance.url))
         async with asyncio.timeout(100), app.run_test(size=(120, 36), notifications=True) as pilot:
             await until(pilot, lambda: "✔ LIVE" in screen_text(pilot))
-            await pilot.press("3")
+            await press(pilot, "3")
             await until(pilot, lambda: "resumes after stage first" in screen_text(pilot))
-            await pilot.press("a")
+            await press(pilot, "a")
             await until(pilot, lambda: "Recover 1 job?" in screen_text(pilot))
-            await pilot.press("y")
+            await press(pilot, "y")
             await until(pilot, lambda: "1 done, 0 skipped." in screen_text(pilot))
             await until(pilot, lambda: "✔ Nothing to recover." in screen_text(pilot))
 

@@ -22,6 +22,7 @@ from .deck_driver import (
     an_overview,
     in_a_deck,
     lines,
+    press,
     program,
     running,
     screen_text,
@@ -41,11 +42,11 @@ def test_every_screen_is_drawn_at_every_size(size: tuple[int, int]) -> None:
         deck.take_event(an_event(1))
         async with running(deck, *size) as pilot:
             for key in KEYS:
-                await pilot.press(key)
+                await press(pilot, key)
                 await pilot.pause()
                 assert len(lines(pilot)) == size[1]
                 if key in {"enter", "question_mark"}:
-                    await pilot.press("escape")
+                    await press(pilot, "escape")
 
     go()
 
@@ -75,7 +76,7 @@ async def test_drills_show_expected_against_seen_and_the_evidence_of_each_job() 
     deck = a_deck()
     deck.take_drill(a_drill())
     async with running(deck, 100, 40) as pilot:
-        await pilot.press("4")
+        await press(pilot, "4")
         await pilot.pause()
         text = screen_text(pilot)
         assert "loss noticed" in text
@@ -89,15 +90,15 @@ async def test_drills_show_expected_against_seen_and_the_evidence_of_each_job() 
 @in_a_deck
 async def test_a_fault_is_injected_only_armed_and_by_its_name() -> None:
     async with running(a_deck(), 100, 40) as pilot:
-        await pilot.press("4", "enter")
+        await press(pilot, "4", "enter")
         assert isinstance(pilot.app.screen, DeckScreen)
-        await pilot.press("a")
+        await press(pilot, "a")
         await pilot.pause()
         assert "DRILL ARMED" in screen_text(pilot)
-        await pilot.press("enter", *"worker-loss", "enter")
+        await press(pilot, "enter", *"worker-loss", "enter")
         await pilot.pause()
         assert "That is not scheduler-loss. Nothing was done." in screen_text(pilot)
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await pilot.pause()
         assert program(pilot).deck.armed is None
 
@@ -106,9 +107,9 @@ async def test_a_fault_is_injected_only_armed_and_by_its_name() -> None:
 async def test_an_arming_ends_by_itself() -> None:
     deck = a_deck()
     async with running(deck) as pilot:
-        await pilot.press("4")
+        await press(pilot, "4")
         await pilot.pause()  # a key pressed before the screen is drawn never acts
-        await pilot.press("a")
+        await press(pilot, "a")
         assert deck.armed is not None
         wall = deck.now
         deck.now = lambda: wall() + 31
@@ -123,7 +124,7 @@ async def test_help_lists_every_key_of_the_screen_it_was_asked_from() -> None:
             for _, binding, _, _ in pilot.app.screen.active_bindings.values()
             if isinstance(binding, Binding)
         }
-        await pilot.press("question_mark")
+        await press(pilot, "question_mark")
         await pilot.pause()
         text = screen_text(pilot)
         missing = [words for words in described if words and words not in text]
@@ -134,15 +135,15 @@ async def test_help_lists_every_key_of_the_screen_it_was_asked_from() -> None:
 @in_a_deck
 async def test_a_filter_is_kept_by_enter_and_a_mistake_names_what_is_known() -> None:
     async with running(a_deck()) as pilot:
-        await pilot.press("slash", *"nonsense:x", "enter")
+        await press(pilot, "slash", *"nonsense:x", "enter")
         await pilot.pause()
         assert "There is no field nonsense" in screen_text(pilot)
-        await pilot.press(*["backspace"] * 10, *"state:failed", "enter")
+        await press(pilot, *["backspace"] * 10, *"state:failed", "enter")
         await pilot.pause()
         text = screen_text(pilot)
         assert "filter: state:failed  1 of 10" in text
         assert "▸ RUNNING" not in text
-        await pilot.press("escape")
+        await press(pilot, "escape")
         await pilot.pause()
         assert "▸ RUNNING" in screen_text(pilot)
 
@@ -151,14 +152,14 @@ async def test_a_filter_is_kept_by_enter_and_a_mistake_names_what_is_known() -> 
 async def test_r37_a_frozen_list_stands_and_counts_what_it_misses() -> None:
     deck = a_deck([a_job(1), a_job(2)])
     async with running(deck) as pilot:
-        await pilot.press("p")
+        await press(pilot, "p")
         deck.take_jobs([a_job(1, version=9, note="moved on")])
         program(pilot).front().flush()
         await pilot.pause()
         text = screen_text(pilot)
         assert "FROZEN +1" in text
         assert "moved on" not in text
-        await pilot.press("p")
+        await press(pilot, "p")
         await pilot.pause()
         assert "moved on" in screen_text(pilot)
 
@@ -206,7 +207,7 @@ def test_r38_job_text_never_reaches_the_terminal_as_an_escape_nor_acts_as_markup
             deck.take_event(hostile_event(seq, text))
         async with running(deck, 120, 36) as pilot:
             for key in ("1", "2", "4", "5", "1", "enter", "escape"):
-                await pilot.press(key)
+                await press(pilot, key)
                 await pilot.pause()
                 assert pilot.app.is_running
                 for strip in filtered(pilot):
@@ -232,12 +233,12 @@ def filtered(pilot: object) -> list[list[tuple[str, object, object]]]:
 @in_a_deck
 async def test_going_back_keeps_filter_order_and_cursor() -> None:
     async with running(a_deck()) as pilot:
-        await pilot.press("j", "j", "j")
+        await press(pilot, "j", "j", "j")
         chosen = program(pilot).front().table.cursor_id
-        await pilot.press("enter")
+        await press(pilot, "enter")
         assert isinstance(pilot.app.screen, JobScreen)
         assert pilot.app.screen.view.job_id == chosen
-        await pilot.press("escape")
+        await press(pilot, "escape")
         assert program(pilot).front().table.cursor_id == chosen
 
 
@@ -251,14 +252,14 @@ def test_an_awaited_job_is_announced_and_enter_opens_its_report(*, rests: bool) 
         async with running(deck) as pilot:
             clock.seconds = 30.0
             if not rests:
-                await pilot.press("j")
+                await press(pilot, "j")
             deck.take_jobs([a_job(3, "succeeded", job_id="the-last", version=9)])
             deck.take_frame()
             await pilot.pause(0.3)
             text = screen_text(pilot)
             assert ("The report is ready: Enter opens it." in text) is rests
             assert ("The report is ready: job the-last." in text) is not rests
-            await pilot.press("enter")
+            await press(pilot, "enter")
             opened = pilot.app.screen
             assert isinstance(opened, JobScreen)
             assert (opened.view.job_id == "the-last") is rests

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from jobdeck_tui.app import DeckApp
 from jobdeck_tui.reaching import Reaching
 
-from .deck_driver import a_job, in_a_deck, screen_text
+from .deck_driver import a_job, in_a_deck, press, screen_text
 from .test_client_feed import AT, OVERVIEW
 from .wayward import EVENT_STREAM, answer, frame
 
@@ -76,6 +76,6 @@ async def test_a_listing_that_failed_is_tried_until_it_was_whole_and_what_is_gon
             while not app.deck.drills:
                 await pilot.pause(0.1)
             assert [job.job_id for job in app.deck.jobs] == ["from-the-list"]
-            await pilot.press("4")
+            await press(pilot, "4")
             await pilot.pause(0.3)
             assert "DRILL worker-loss w0  PASSED" in screen_text(pilot)
