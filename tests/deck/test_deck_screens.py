@@ -4,9 +4,11 @@ from unicodedata import category
 
 import pytest
 from jobdeck_tui.client.models import Event
+from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.deck import Awaited
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.job import JobScreen
+from jobdeck_tui.widgets.preview import Preview
 from textual.binding import Binding
 
 from tests.hostile.corpus import HOSTILE
@@ -266,3 +268,12 @@ def test_an_awaited_job_is_announced_and_enter_opens_its_report(*, rests: bool) 
             assert (opened.query_one("#panes").current == "report") is rests
 
     go()
+
+
+@in_a_deck
+async def test_r37_the_preview_never_shows_one_jobs_events_under_anothers_name() -> None:
+    async with running(a_deck(), 120, 36) as pilot:
+        preview = program(pilot).screen.query_one(Preview)
+        preview.show_view(JobView("somebody-elses"))
+        preview.flush(a_job(1), NOW)
+        assert preview.view is None

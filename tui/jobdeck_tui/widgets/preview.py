@@ -39,6 +39,8 @@ class Preview(Vertical):
     def flush(self, job: Job | None, now: float) -> None:
         """Draws what changed."""
         words = self.query_one("#preview-facts", TextLine)
+        if self.view is not None and (job is None or self.view.job_id != job.job_id):
+            self.show_view(None)  # never one job's events under another's name (R37)
         if job is None:
             words.show([(" No job under the cursor.", "faint")])
             return
