@@ -1,6 +1,7 @@
 """``watch``: one job's events as lines, to its end; the exit code is the job's."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import click
@@ -53,7 +54,7 @@ async def _outcome(api: Api, job_id: str, status: str) -> tuple[str, str]:
     return outcome or status, error or ""
 
 
-class Printer:
+class Printer(ABC):
     """Shows the items of a stream. Trouble goes to standard error: standard output is the job's."""
 
     def take(self, item: StreamItem) -> None:
@@ -72,17 +73,17 @@ class Printer:
             case FrameUnreadable(kind):
                 say_error(f"One {kind} event could not be read and was skipped.")
 
+    @abstractmethod
     def event(self, event: Event) -> None:
         """Show a stored event."""
-        raise NotImplementedError
 
+    @abstractmethod
     def status(self, status: StatusSeen) -> None:
         """Show a status."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, job_id: str, outcome: str, reason: str) -> None:
         """Show how the job ended."""
-        raise NotImplementedError
 
 
 class LinePrinter(Printer):
