@@ -16,11 +16,12 @@ FUNCTION_LINES_MAX = 70
 BACKEND, DECK = "jobdeck_backend", "jobdeck_tui"
 
 # What each part of the backend may import of it, beside itself.
-LEAVES = {"errors", "settings", "clock", "logs", "loops", "instance", "addresses"}
+LEAVES = {"errors", "settings", "clock", "faults", "logs", "loops", "instance", "addresses"}
 LAYERS = {
     "errors": set(),
     "settings": set(),
     "clock": set(),
+    "faults": set(),
     "logs": set(),
     "loops": set(),
     "instance": LEAVES,

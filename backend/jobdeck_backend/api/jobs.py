@@ -19,6 +19,7 @@ from jobdeck_backend.commands import operators
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.commands.transition import load
 from jobdeck_backend.errors import InvalidInput, NotEligible, Refused, TooLarge, UnknownWorkflow
+from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Admission
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows import registry
@@ -82,6 +83,7 @@ async def submit_job(request: schemas.SubmitRequest, serving: Serving) -> Respon
     """Accept a job: one durable write, which needs no Dask (R4)."""
     new = checked(request, serving)
     admission: Admission = await asyncio.wrap_future(serving.writer.submit(submit, new, now()))
+    reached(FaultPoint.ADMITTED, admission.job_id)
     answer: dict[str, Any] = {
         "job_id": admission.job_id,
         "status": "submitted",

@@ -15,6 +15,7 @@ from distributed.spans import SpanMetadata
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
+from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Delivery, Status, StoredEvent
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
@@ -129,6 +130,8 @@ class Dispatcher(Loop):
             await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
 
     def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int, position: int) -> None:
+        for one in chosen:
+            reached(FaultPoint.DELIVERED, one.job_id)
         for group in _batches(chosen):
             tasks: dict[Key, Task] = {}
             for one in group:
@@ -140,6 +143,7 @@ class Dispatcher(Loop):
             futures = _submit(client, tasks, _dask_priority(group[0]))
             for one, key in zip(group, tasks, strict=True):
                 self._handed[one.job_id] = Handed(futures[key], position, bool(one.predecessors))
+                reached(FaultPoint.HANDED_OVER, one.job_id)
 
 
 def _batches(chosen: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:

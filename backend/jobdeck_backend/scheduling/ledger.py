@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import effects
 from jobdeck_backend.errors import BudgetSpent
+from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Claim, Effect, EffectState, Policy
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
@@ -73,6 +74,7 @@ class ExecutionLedger:
 
     def settle(self, key: str, state: EffectState, outcome: Any) -> None:
         """Put on record what the call came to. Raises ``JobStopped``."""
+        reached(FaultPoint.EFFECT_CALLED, self._claim.job_id)
         with self._synced() as tx:
             effects.settle(tx, self._claim, key, state, outcome, now())
 

@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution
 from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
+from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Claim
 from jobdeck_backend.scheduling.heart import Heart
 from jobdeck_backend.scheduling.ledger import ExecutionLedger
@@ -92,6 +93,7 @@ class WorkerProcess:
                 slot.connection, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
             )
         if claim is not None:
+            reached(FaultPoint.CLAIMED, job_id)
             Execution(slot, claim).run(self.heart)
 
 
@@ -216,6 +218,7 @@ class Execution:
         """Store what the work came to. An expiry is told at once, a cancel once the threads have ended."""
         if not isinstance(ending, Succeeded):
             self._cancelled.set()
+        reached(FaultPoint.GRAPH_FINISHED, self.claim.job_id)
         told = self._recorder.take_waiting()
         connection = self._slot.connection
         if isinstance(ending, Expired):
@@ -235,3 +238,4 @@ class Execution:
                     execution.hold(connection, self.claim, reason, told, now())
                 case Stopped():
                     execution.stop(connection, self.claim, now())
+        reached(FaultPoint.CONCLUDED, self.claim.job_id)
