@@ -1,0 +1,54 @@
+"""What must hold when a storm is over: every promise that rows, journals and streams can show."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from tests.running_backend import RunningBackend
+from tests.storm.readers import Reader
+
+
+def broken_promises(
+    backend: RunningBackend, stages: Mapping[str, Sequence[str]], readers: Iterable[Reader]
+) -> list[str]:
+    """Each one that is broken, in words."""
+    broken = [f"fsck: {one.invariant} {one.job_id}: {one.text}" for one in backend.violations()]
+    for job_id, names in stages.items():
+        broken += [f"{job_id}: {what}" for what in _of_job(backend, job_id, names)]
+    for reader in readers:
+        broken += _of_reader(backend, reader)
+    return broken
+
+
+def _of_job(backend: RunningBackend, job_id: str, names: Sequence[str]) -> list[str]:
+    record, broken = backend.record(job_id), []
+    if not record.status.terminal:
+        return [f"I1 is {record.status}, {record.held_reason or 'not held'}"]
+    runs = [run for run in backend.stages(job_id) if run.node in names]
+    done = {run.node: run.attempt for run in runs}
+    if len(done) < len(runs):
+        broken.append(f"I6 completed a stage twice: {[run.node for run in runs]}")
+    if record.status == "success" and set(done) != set(names):
+        broken.append(f"I6 succeeded with {list(done)} of {list(names)}")
+    journal = backend.journal(job_id)
+    broken += [
+        f"R20 {line['stage']} ran again in attempt {line['attempt']}"
+        for line in journal
+        if line["attempt"] > done.get(line["stage"], line["attempt"])
+    ]
+    calls = Counter(line["key"] for line in journal if line["event"] == "effect_called")
+    for effect in backend.effects(job_id):
+        if effect["policy"] in {"manual", "probe"} and calls[effect["key"]] > 1:
+            broken.append(f"I11 effect {effect['key']} was called {calls[effect['key']]} times")
+    return broken
+
+
+def _of_reader(backend: RunningBackend, reader: Reader) -> list[str]:
+    log = [frame for frame in backend.events(reader.job_id) if frame.id is not None]
+    if not reader.ended:
+        return [f"I18 {reader.name} never heard the end: {len(reader.frames)} of {len(log)} events"]
+    if [frame.id for frame in log] != list(range(1, len(log) + 1)):
+        return [f"I4 the log of {reader.job_id} has gaps"]
+    # What an operator resumed after its end was told has a longer log than its reader.
+    if reader.frames != log[: len(reader.frames)]:
+        return [f"I5 {reader.name} saw another stream than the log"]
+    return []
