@@ -15,8 +15,8 @@ demo: .venv/run  ## Review this machine's licence texts on an embedded cluster, 
 test: .venv/dev  ## Run all tests
 	@$(BIN)/python -m pytest -n 2
 
-faults: .venv/dev  ## Run only the tests that kill and stop processes
-	@$(BIN)/python -m pytest tests/faults
+faults: .venv/dev  ## Run only the tests that kill and stop processes (SEED=n or n-m: seeded storms of faults)
+	@$(BIN)/python -m $(if $(SEED),tests.storm $(SEED),pytest tests/faults)
 
 mutants: .venv/dev  ## Put faults in on purpose: each must be found by a test
 	@$(BIN)/python tests/mutants.py

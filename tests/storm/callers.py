@@ -12,7 +12,7 @@ from tests.running_backend import JOBS
 from tests.storm.stand import Stand
 from tests.storm.workload import Workload
 
-SUBMIT_EVERY_S = 0.3
+SUBMIT_EVERY_S = 2.5
 RETRY_S = 0.2
 ACTS = ("cancel", "cancel", "expire", "resume")
 READERS = 20

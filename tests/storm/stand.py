@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from glob import glob
 from pathlib import Path
 
 from tests.running_backend import RunningBackend, StartError
@@ -17,8 +16,8 @@ from tests.storm.schedule import Fault, Strike
 
 RESTART_S = 0.5
 DELAY_S, GAP_S = 0.05, 0.15
-STEPS = ("+3600", "-3600", "+0")
-FAKETIME = "/usr/lib/*/faketime/libfaketimeMT.so.1"
+STEPS_S = ("3600", "-3600", "0")
+STEPPED = Path(__file__).parent / "stepped"
 IMPATIENT = {
     "JOBDECK_HEARTBEAT_S": "0.5",
     "JOBDECK_HEARTBEAT_STALE_S": "3",
@@ -32,7 +31,7 @@ class Keeper:
 
     def __init__(self, state_dir: Path, *arguments: str) -> None:
         self.clock = state_dir.with_name(f"{state_dir.name}.clock")
-        self.clock.write_text("+0")
+        self.clock.write_text("0")
         self._state_dir, self._arguments = state_dir, arguments
         self._stopping = threading.Event()
         self.starts = 0
@@ -41,14 +40,8 @@ class Keeper:
         self._thread.start()
 
     def _start(self) -> RunningBackend:
-        environment = dict(IMPATIENT)
-        if library := next(iter(glob(FAKETIME)), None):  # noqa: PTH207  a pattern from the root
-            environment |= {
-                "LD_PRELOAD": library,
-                "FAKETIME_TIMESTAMP_FILE": str(self.clock),
-                "FAKETIME_NO_CACHE": "1",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            }
+        path = os.pathsep.join([str(STEPPED), os.environ.get("PYTHONPATH", "")])
+        environment = {**IMPATIENT, "PYTHONPATH": path, "JOBDECK_TEST_CLOCK": str(self.clock)}
         self.starts += 1
         return RunningBackend(self._state_dir, *self._arguments, **environment)
 
@@ -106,14 +99,14 @@ class Stand:
                 for reader in self.readers:
                     reader.reset()
             case Fault.STEP_CLOCK:
-                self._keeper(strike.target).clock.write_text(self.choice.choice(STEPS))
+                self._keeper(strike.target).clock.write_text(self.choice.choice(STEPS_S))
 
     def calm(self) -> None:
         """Wait until whatever lasts is over, with every clock right and nothing stopped."""
         for lasting in self._lasting:
             lasting.join()
         for keeper in self.keepers:
-            keeper.clock.write_text("+0")
+            keeper.clock.write_text("0")
             for pid in keeper.backend.processes():
                 _send(pid, signal.SIGCONT)
 
