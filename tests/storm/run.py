@@ -73,9 +73,9 @@ def run(seed: int, directory: Path, length_s: float) -> Account:
 def _storm(stand: Stand, strikes: Iterable[Strike], length_s: float) -> None:
     began = time.monotonic()
     for strike in strikes:
-        time.sleep(max(0.0, began + strike.at - time.monotonic()))
+        stand.over.wait(max(0.0, began + strike.at - time.monotonic()))
         stand.strike(strike)
-    time.sleep(max(0.0, began + length_s - time.monotonic()))
+    stand.over.wait(max(0.0, began + length_s - time.monotonic()))
 
 
 def _settle(backend: RunningBackend, job_ids: Iterable[str]) -> list[str]:

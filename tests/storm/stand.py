@@ -5,7 +5,6 @@ import random
 import signal
 import sqlite3
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -66,7 +65,8 @@ class Stand:
 
     def __init__(self, directory: Path, choice: random.Random) -> None:
         self.choice = choice
-        self.stop_readers = threading.Event()
+        self.over = threading.Event()
+        """Set when the run is."""
         self.readers: list[Reader] = []
         self.database = directory / "first" / "jobdeck.db"
         self.first = Keeper(directory / "first")
@@ -80,7 +80,7 @@ class Stand:
 
     def follow(self, job_id: str) -> None:
         """One more reader."""
-        reader = Reader(job_id, self.url, self.stop_readers)
+        reader = Reader(job_id, self.url, self.over)
         self.readers.append(reader)
         reader.start()
 
@@ -112,7 +112,7 @@ class Stand:
 
     def end(self) -> None:
         """Stop the readers, then the backends."""
-        self.stop_readers.set()
+        self.over.set()
         for keeper in reversed(self.keepers):
             keeper.end()
 
@@ -133,7 +133,7 @@ class Stand:
 
     def _stop(self, target: str, lasts: float) -> None:
         stopped = self._signal(target, signal.SIGSTOP)
-        time.sleep(lasts)
+        self.over.wait(lasts)
         for pid in stopped:
             _send(pid, signal.SIGCONT)
 
@@ -141,9 +141,9 @@ class Stand:
         with closing(sqlite3.connect(self.database, timeout=30, isolation_level=None)) as connection:
             for seconds in holds:
                 connection.execute("BEGIN IMMEDIATE")
-                time.sleep(seconds)
+                self.over.wait(seconds)
                 connection.execute("ROLLBACK")
-                time.sleep(GAP_S)
+                self.over.wait(GAP_S)
 
     def _last(self, work: object, *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]
