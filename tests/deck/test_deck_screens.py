@@ -16,6 +16,7 @@ from tests.hostile.corpus import HOSTILE
 from .deck_driver import (
     NOW,
     Clock,
+    Told,
     a_deck,
     a_drill,
     a_job,
@@ -41,7 +42,7 @@ def test_every_screen_is_drawn_at_every_size(size: tuple[int, int]) -> None:
     async def go() -> None:
         deck = a_deck()
         deck.take_drill(a_drill())
-        deck.take_event(an_event(1))
+        deck.take_event(Told(an_event(1)))
         async with running(deck, *size) as pilot:
             for key in KEYS:
                 await press(pilot, key)
@@ -206,7 +207,7 @@ def test_r38_job_text_never_reaches_the_terminal_as_an_escape_nor_acts_as_markup
         ]
         deck = a_deck(jobs)
         for seq, text in enumerate(texts, start=1):
-            deck.take_event(hostile_event(seq, text))
+            deck.take_event(Told(hostile_event(seq, text)))
         async with running(deck, 120, 36) as pilot:
             for key in ("1", "2", "4", "5", "1", "enter", "escape"):
                 await press(pilot, key)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from rich.segment import Segment
 from textual.events import Click
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
@@ -128,7 +128,7 @@ class VirtualTable(LineView, can_focus=True):
             self._cursor = self._index_of[before]
         else:
             self._cursor = max(0, min(self._cursor, len(ids) - 1))
-        self.virtual_size = Size(self.line_width, len(ids) + 1)
+        self.hold_lines(len(ids) + 1)
         if self.cursor_id != before:
             self._slid_at = self._clock()
             self.post_message(self.Moved(self.cursor_id))
@@ -218,7 +218,7 @@ class VirtualTable(LineView, can_focus=True):
 
     def on_resize(self) -> None:
         """Another width may mean other columns."""
-        self.virtual_size = Size(self.line_width, len(self._ids) + 1)
+        self.hold_lines(len(self._ids) + 1)
         self.redraw()
         self._show_cursor()
 
