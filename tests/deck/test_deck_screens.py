@@ -185,13 +185,13 @@ def hostile_event(seq: int, text: str) -> Event:
     return Event(text, seq, text, NOW, text, {"data": {"input": text, "chunk": text}, "id": text})
 
 
-@pytest.mark.parametrize("number", range(0, len(HOSTILE), 4))
+@pytest.mark.parametrize("number", range(0, len(HOSTILE), 10))
 def test_r38_job_text_never_reaches_the_terminal_as_an_escape_nor_acts_as_markup(number: int) -> None:
     """Even where a string had slipped past the client's sanitiser, nothing of it acts."""
 
     @in_a_deck
     async def go() -> None:
-        texts = HOSTILE[number : number + 4]
+        texts = HOSTILE[number : number + 10]
         jobs = [
             a_job(
                 n,

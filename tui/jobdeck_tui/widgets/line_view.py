@@ -29,7 +29,7 @@ class LineView(ScrollView, inherit_bindings=False):
         return max(self.size.width - self.styles.scrollbar_size_vertical, 1)
 
     def hold_lines(self, count: int) -> None:
-        """Says how many lines there are now. The screen is laid out anew only where the scrollbar comes or goes."""
+        """Says how many lines there are now. The screen is laid out only where the scrollbar comes or goes."""
         size = Size(self.line_width, count)
         if size == self.virtual_size:
             return

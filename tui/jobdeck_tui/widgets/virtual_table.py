@@ -18,7 +18,7 @@ from textual.strip import Strip
 from jobdeck_tui.text.format import fit
 from jobdeck_tui.widgets.line_view import LineView
 
-STRIPS_KEPT_MAX = 500
+STRIPS_KEPT_MAX = 150
 
 
 class Cell(NamedTuple):
