@@ -4,10 +4,10 @@
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from jobdeck_tui.client.models import Cluster, DaskPicture, DaskWorker, Drill, Job, Overview
+from jobdeck_tui.client.models import STATES, Cluster, DaskPicture, DaskWorker, Drill, Job, Overview
 from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
@@ -155,6 +155,15 @@ class Deck:
     def notice(self, now: float) -> Notice | None:
         """What was said last, while it is to be shown."""
         return self._notice if self._notice is not None and now < self._notice.until else None
+
+    def counts(self) -> Mapping[str, int]:
+        """Jobs by state, and how many are overdue. While the list is whole its own count: it is the newer one."""
+        if self.overview is None:
+            return self.jobs.counts
+        told = self.overview.counts
+        if len(self.jobs) != sum(told.get(state, 0) for state in STATES):
+            return told
+        return {**told, **dict.fromkeys(STATES, 0), **self.jobs.counts}
 
     def truth(self) -> Truth:
         """What may be said about the connection now."""
