@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.bench.figures import Figure, rounds
+from tests.bench.figures import Figure, percentile, rounds
 from tests.bench.server import Server, wait_until
 from tests.bench.submitting import started
 
@@ -54,11 +54,20 @@ class Terminal:
         self.process = psutil.Process(self.deck.pid)
         self.shown_at: float | None = None
         self._seen = b""
+        self._drawn = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
 
     def shows(self, pattern: str) -> bool:
         """Whether something like it was drawn since the start."""
         return re.search(pattern.encode(), self._seen) is not None
+
+    def answer_s(self, key: bytes) -> float:
+        """From a key until something of its effect is drawn."""
+        self._drawn.clear()
+        began = time.perf_counter()
+        os.write(self._master, key)
+        assert self._drawn.wait(5)
+        return time.perf_counter() - began
 
     def close(self) -> None:
         """End the deck."""
@@ -73,6 +82,7 @@ class Terminal:
                 self._seen = (self._seen + os.read(self._master, 1 << 16))[-(1 << 20) :]
             except OSError:
                 return
+            self._drawn.set()
             if self.shown_at is None and b"jobdeck" in self._seen:
                 self.shown_at = time.perf_counter()
 
@@ -119,6 +129,15 @@ def under_updates(server: Server, terminal: Terminal, rate: float) -> Watched:
     return watched
 
 
+def key_answers_ms(terminal: Terminal) -> list[float]:
+    """Moves the cursor to and fro, as fast as somebody who looks at each step."""
+    answers = []
+    for number in range(100):
+        time.sleep(0.05)
+        answers.append(1_000 * terminal.answer_s(b"jk"[number % 2 : number % 2 + 1]))
+    return answers
+
+
 def first_frame_s(server: Server) -> float:
     """From exec until the status bar is drawn."""
     with opened(server) as terminal:
@@ -137,6 +156,7 @@ def measure(server: Server) -> list[Figure]:
         filling.communicate()
     with opened(server) as terminal:
         cpu_percent(terminal, SETTLED_S)
+        keys = [percentile(key_answers_ms(terminal), 0.95) for _ in range(rounds(3, 1))]
         busy = [under_updates(server, terminal, UPDATES_PER_SECOND) for _ in range(rounds(3, 1))]
         memory = [terminal.process.memory_info().rss / 1e6]
         hard = [under_updates(server, terminal, HARD_UPDATES_PER_SECOND) for _ in range(rounds(3, 1))]
@@ -144,6 +164,7 @@ def measure(server: Server) -> list[Figure]:
     return [
         Figure("deck: exec → first frame", "s", frames, 0.6),
         Figure("deck: idle", "% of a core", idle, 1),
+        Figure("deck: 10,000 jobs listed, key → paint, p95", "ms", keys, 50),
         *_figures_under_updates(UPDATES_PER_SECOND, busy),
         Figure("deck: 10,000 jobs listed, resident", "MB", memory, 60),
         *_figures_under_updates(HARD_UPDATES_PER_SECOND, hard),

@@ -1,5 +1,6 @@
 """Every screen at every size: drawn whole, harmless, and with its keys explained."""
 
+from dataclasses import replace
 from unicodedata import category
 
 import pytest
@@ -278,3 +279,17 @@ async def test_r37_the_preview_never_shows_one_jobs_events_under_anothers_name()
         preview.show_view(JobView("somebody-elses"))
         preview.flush(a_job(1), NOW)
         assert preview.view is None
+
+
+def test_the_counts_are_the_lists_own_while_it_is_whole_and_else_the_servers() -> None:
+    deck = a_deck([a_job(1, "running"), a_job(2, "queued")])
+    deck.take_jobs([a_job(2, "running", version=9)])
+    assert (deck.counts()["running"], deck.counts()["queued"]) == (2, 0)
+    deck.take_overview(an_overview([a_job(n, "queued") for n in range(7)]))
+    assert deck.counts()["queued"] == 7
+
+
+def test_an_overview_that_only_grew_older_is_no_news() -> None:
+    deck = a_deck()
+    assert not deck.take_overview(replace(deck.overview, at=NOW + 1, drain_seconds=7.0))
+    assert deck.take_overview(replace(deck.overview, workers=1))
