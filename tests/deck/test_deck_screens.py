@@ -282,8 +282,8 @@ async def test_r37_the_preview_never_shows_one_jobs_events_under_anothers_name()
 
 
 def test_the_counts_are_the_lists_own_while_it_is_whole_and_else_the_servers() -> None:
-    deck = a_deck([a_job(1, "running"), a_job(2, "queued")])
-    deck.take_jobs([a_job(2, "running", version=9)])
+    deck = a_deck([a_job(1, "running"), a_job(2, "queued", job_id="two")])
+    deck.take_jobs([a_job(2, "running", job_id="two", version=9)])
     assert (deck.counts()["running"], deck.counts()["queued"]) == (2, 0)
     deck.take_overview(an_overview([a_job(n, "queued") for n in range(7)]))
     assert deck.counts()["queued"] == 7

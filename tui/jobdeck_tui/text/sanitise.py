@@ -122,7 +122,7 @@ def _cut(text: str, was_longer: bool, limit: int) -> str:  # noqa: FBT001
 
 def _thin_marks(text: str) -> str:
     """Keep at most ``MARKS_MAX`` combining marks in a row."""
-    if max(text) < "\u0300":
+    if max(text, default="") < "\u0300":
         return text
     kept: list[str] = []
     run = 0
