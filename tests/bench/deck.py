@@ -62,8 +62,9 @@ class Terminal:
         return re.search(pattern.encode(), self._seen) is not None
 
     def answer_s(self, key: bytes) -> float:
-        """From a key until something of its effect is drawn."""
-        self._drawn.clear()
+        """From a key, given in a moment of rest, until something of its effect is drawn."""
+        while self._drawn.wait(0.05):
+            self._drawn.clear()
         began = time.perf_counter()
         os.write(self._master, key)
         assert self._drawn.wait(5)
@@ -131,11 +132,7 @@ def under_updates(server: Server, terminal: Terminal, rate: float) -> Watched:
 
 def key_answers_ms(terminal: Terminal) -> list[float]:
     """Moves the cursor to and fro, as fast as somebody who looks at each step."""
-    answers = []
-    for number in range(100):
-        time.sleep(0.05)
-        answers.append(1_000 * terminal.answer_s(b"jk"[number % 2 : number % 2 + 1]))
-    return answers
+    return [1_000 * terminal.answer_s(key) for key in (b"j", b"k") * 50]
 
 
 def first_frame_s(server: Server) -> float:
