@@ -13,7 +13,7 @@ demo: .venv/run  ## Review this machine's licence texts on an embedded cluster, 
 	@$(BIN)/jobdeck demo
 
 test: .venv/dev  ## Run all tests
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 faults: .venv/dev  ## Run only the tests that kill and stop processes (SEED=n or n-m: seeded storms of faults)
 	@$(BIN)/python -m $(if $(SEED),tests.storm $(SEED),pytest tests/faults)

@@ -1,4 +1,7 @@
-"""The deck in a terminal of 120×36: how soon it shows, what it costs idle and with 10,000 jobs under change."""
+"""The deck in a terminal of 120×36: how soon it shows, what it costs idle and with 10,000 jobs under change.
+
+Each update is a grant: a new row of a job, and a stored event of it.
+"""
 
 import fcntl
 import os
@@ -14,18 +17,21 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from tests.bench.figures import Figure, rounds
+from tests.bench.figures import Figure, percentile, rounds
 from tests.bench.server import Server, wait_until
 from tests.bench.submitting import started
 
 ROWS, COLUMNS = 36, 120
 JOBS = 10_000
 UPDATES_PER_SECOND = 500
+HARD_UPDATES_PER_SECOND = 1_000
 WATCHED_S = 10.0
+SETTLED_S = 5.0
 PAUSED = "bench-paused"
 
 
@@ -48,11 +54,21 @@ class Terminal:
         self.process = psutil.Process(self.deck.pid)
         self.shown_at: float | None = None
         self._seen = b""
+        self._drawn = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
 
     def shows(self, pattern: str) -> bool:
         """Whether something like it was drawn since the start."""
         return re.search(pattern.encode(), self._seen) is not None
+
+    def answer_s(self, key: bytes) -> float:
+        """From a key, given in a moment of rest, until something of its effect is drawn."""
+        while self._drawn.wait(0.05):
+            self._drawn.clear()
+        began = time.perf_counter()
+        os.write(self._master, key)
+        assert self._drawn.wait(5)
+        return time.perf_counter() - began
 
     def close(self) -> None:
         """End the deck."""
@@ -67,6 +83,7 @@ class Terminal:
                 self._seen = (self._seen + os.read(self._master, 1 << 16))[-(1 << 20) :]
             except OSError:
                 return
+            self._drawn.set()
             if self.shown_at is None and b"jobdeck" in self._seen:
                 self.shown_at = time.perf_counter()
 
@@ -90,6 +107,34 @@ def cpu_percent(terminal: Terminal, seconds: float) -> float:
     return 100 * (after.user + after.system - before.user - before.system) / (time.monotonic() - began)
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What the deck cost while jobs changed, and how many really did, each second."""
+
+    cpu_percent: float
+    updates_per_second: float
+
+
+def under_updates(server: Server, terminal: Terminal, rate: float) -> Watched:
+    """Changes all jobs in turn from a process of its own, and watches the deck meanwhile."""
+    words = [server.state_dir / "jobdeck.db", JOBS, rate, WATCHED_S + 2 * SETTLED_S]
+    command = [sys.executable, "-m", "tests.bench.granting", *map(str, words)]
+    with subprocess.Popen(command) as granting:
+        cpu_percent(terminal, 2)
+        versions = "SELECT sum(version) FROM jobs"
+        before, at = server.row(versions)[0], time.monotonic()
+        cpu = cpu_percent(terminal, WATCHED_S)
+        changed = server.row(versions)[0] - before
+        watched = Watched(cpu, changed / (time.monotonic() - at))
+        granting.kill()
+    return watched
+
+
+def key_answers_ms(terminal: Terminal) -> list[float]:
+    """Moves the cursor to and fro, as fast as somebody who looks at each step."""
+    return [1_000 * terminal.answer_s(key) for key in (b"j", b"k") * 50]
+
+
 def first_frame_s(server: Server) -> float:
     """From exec until the status bar is drawn."""
     with opened(server) as terminal:
@@ -102,25 +147,32 @@ def measure(server: Server) -> list[Figure]:
     frames = [first_frame_s(server) for _ in range(rounds(7, 3))]
     with opened(server) as terminal:
         cpu_percent(terminal, 3)  # until it has settled
-        idle = [cpu_percent(terminal, WATCHED_S)]
+        idle = [cpu_percent(terminal, WATCHED_S) for _ in range(rounds(3, 1))]
     server.pause(PAUSED)
     with started(server, 32, JOBS, 0, "name", PAUSED) as filling:
         filling.communicate()
     with opened(server) as terminal:
-        cpu_percent(terminal, 5)
-        requests = int(UPDATES_PER_SECOND * (WATCHED_S + 5))
-        with started(server, 16, requests, UPDATES_PER_SECOND, "grant") as granting:
-            cpu_percent(terminal, 2)
-            changed_before, at = server.row("SELECT sum(version) FROM jobs")[0], time.monotonic()
-            busy = [cpu_percent(terminal, WATCHED_S)]
-            changed = server.row("SELECT sum(version) FROM jobs")[0] - changed_before
-            rate = changed / (time.monotonic() - at)
-            granting.kill()
+        cpu_percent(terminal, SETTLED_S)
+        keys = [percentile(key_answers_ms(terminal), 0.95) for _ in range(rounds(3, 1))]
+        busy = [under_updates(server, terminal, UPDATES_PER_SECOND) for _ in range(rounds(3, 1))]
         memory = [terminal.process.memory_info().rss / 1e6]
+        hard = [under_updates(server, terminal, HARD_UPDATES_PER_SECOND) for _ in range(rounds(3, 1))]
+        memory_after_hard = [terminal.process.memory_info().rss / 1e6]
     return [
         Figure("deck: exec → first frame", "s", frames, 0.6),
         Figure("deck: idle", "% of a core", idle, 1),
-        Figure("deck: 10,000 jobs listed, updates reached", "updates/s", [rate]),
-        Figure("deck: 10,000 jobs listed, under updates", "% of a core", busy, 10),
+        Figure("deck: 10,000 jobs listed, key → paint, p95", "ms", keys, 50),
+        *_figures_under_updates(UPDATES_PER_SECOND, busy),
         Figure("deck: 10,000 jobs listed, resident", "MB", memory, 60),
+        *_figures_under_updates(HARD_UPDATES_PER_SECOND, hard),
+        Figure("deck: 10,000 jobs and 10,000 events, resident", "MB", memory_after_hard, 120),
+    ]
+
+
+def _figures_under_updates(rate: int, runs: list[Watched]) -> list[Figure]:
+    name = f"deck: 10,000 jobs listed, {rate} updates and events a second"
+    reached = [run.updates_per_second for run in runs]
+    return [
+        Figure(f"{name}, reached", "updates/s", reached, 0.95 * rate, at_least=True),
+        Figure(name, "% of a core", [run.cpu_percent for run in runs], 10),
     ]

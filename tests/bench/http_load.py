@@ -1,6 +1,6 @@
 """``python -m tests.bench.http_load HOST PORT CONNECTIONS REQUESTS RATE WHAT [WORD]``: a plain HTTP client.
 
-``submit QUEUE`` submits no-op jobs, ``name QUEUE`` jobs with ids and deadlines, which ``grant`` then moves.
+``submit QUEUE`` submits no-op jobs, ``name QUEUE`` jobs with ids and deadlines, which ``granting`` then moves.
 RATE is requests a second, 0 for as many as are answered.
 
 A process of its own with a bare socket protocol, so that the client costs the machine as little as it can. It
@@ -59,8 +59,6 @@ def request_of(host: str, what: str, word: str, number: int) -> bytes:
     path, body = "/v1/jobs/async/submit", {"agent_type": "probe", "input": "{}", "queue": word}
     if what == "name":
         body |= {"job_id": job_id, "deadline_seconds": 36_000}
-    elif what == "grant":
-        path, body = f"/v1/ops/jobs/{job_id}/grant", {"extend_seconds": 60}
     text = json.dumps(body)
     head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode()

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from jobdeck_tui.app import DeckApp
@@ -117,6 +118,14 @@ def an_event(
 ) -> Event:
     """A stored event."""
     return Event(job_id, seq, kind, NOW + seq, "a_tool", payload)
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event as it came."""
+
+    event: Event
+    size: int = 100
 
 
 def a_drill() -> Drill:

@@ -1,6 +1,7 @@
 """The feed over all jobs stays up, misses nothing and says what it lost."""
 
 import asyncio
+import json
 
 import pytest
 from jobdeck_tui.client.api import Api
@@ -16,6 +17,7 @@ from jobdeck_tui.client.feed import (
     OverviewSeen,
 )
 from jobdeck_tui.client.sse import RETRY_MAX_SECONDS, Backoff, sse_events
+from jobdeck_tui.core.event_feed import EVENTS_KEPT_MAX, WAITING_CHARACTERS_MAX, EventFeed
 
 from .wayward import EVENT_STREAM, answer, frame, take, wayward
 
@@ -106,11 +108,30 @@ def test_a_broken_frame_is_counted_and_the_feed_goes_on():
     broken = [
         frame("overview", "{"),
         frame("overview", []),
-        frame("event", {"seq": "x"}),
+        frame("act", {"seq": "x"}),
         frame("overview", OVERVIEW),
     ]
     items, _, _ = read(5, [EVENT_STREAM, *broken, None])
     assert kinds(items) == [Connected, FrameUnreadable, FrameUnreadable, FrameUnreadable, OverviewSeen]
+
+
+def test_events_wait_unread_and_a_broken_one_is_counted_when_somebody_looks():
+    feed = EventFeed()
+    for text in (json.dumps(EVENT), '{"seq": "x"}', "{", json.dumps({**EVENT, "seq": 8})):
+        feed.add(EventSeen(text), 0.0)
+    assert (feed.seen, len(feed.lines.lines), feed.unreadable) == (4, 0, 0)
+    feed.read(0.0)
+    assert ([line.seq for line in feed.lines.lines], feed.unreadable) == ([EVENT["seq"], 8], 2)
+
+
+def test_events_that_wait_are_bounded_in_number_and_in_size():
+    feed = EventFeed()
+    for seq in range(EVENTS_KEPT_MAX + 500):
+        feed.add(EventSeen(json.dumps({**EVENT, "seq": seq})), 0.0)
+    large = json.dumps({**EVENT, "payload": {"data": "x" * WAITING_CHARACTERS_MAX}})
+    feed.add(EventSeen(large), 0.0)
+    assert len(feed.lines.lines) == EVENTS_KEPT_MAX  # the large one was read, and all before it
+    assert len(feed.lines.lines[-1].text) < 1_000
 
 
 def test_a_frame_in_pieces_is_put_together():

@@ -1,5 +1,6 @@
 """Every screen at every size: drawn whole, harmless, and with its keys explained."""
 
+from dataclasses import replace
 from unicodedata import category
 
 import pytest
@@ -16,6 +17,7 @@ from tests.hostile.corpus import HOSTILE
 from .deck_driver import (
     NOW,
     Clock,
+    Told,
     a_deck,
     a_drill,
     a_job,
@@ -41,7 +43,7 @@ def test_every_screen_is_drawn_at_every_size(size: tuple[int, int]) -> None:
     async def go() -> None:
         deck = a_deck()
         deck.take_drill(a_drill())
-        deck.take_event(an_event(1))
+        deck.take_event(Told(an_event(1)))
         async with running(deck, *size) as pilot:
             for key in KEYS:
                 await press(pilot, key)
@@ -184,13 +186,13 @@ def hostile_event(seq: int, text: str) -> Event:
     return Event(text, seq, text, NOW, text, {"data": {"input": text, "chunk": text}, "id": text})
 
 
-@pytest.mark.parametrize("number", range(0, len(HOSTILE), 4))
+@pytest.mark.parametrize("number", range(0, len(HOSTILE), 10))
 def test_r38_job_text_never_reaches_the_terminal_as_an_escape_nor_acts_as_markup(number: int) -> None:
     """Even where a string had slipped past the client's sanitiser, nothing of it acts."""
 
     @in_a_deck
     async def go() -> None:
-        texts = HOSTILE[number : number + 4]
+        texts = HOSTILE[number : number + 10]
         jobs = [
             a_job(
                 n,
@@ -206,7 +208,7 @@ def test_r38_job_text_never_reaches_the_terminal_as_an_escape_nor_acts_as_markup
         ]
         deck = a_deck(jobs)
         for seq, text in enumerate(texts, start=1):
-            deck.take_event(hostile_event(seq, text))
+            deck.take_event(Told(hostile_event(seq, text)))
         async with running(deck, 120, 36) as pilot:
             for key in ("1", "2", "4", "5", "1", "enter", "escape"):
                 await press(pilot, key)
@@ -277,3 +279,17 @@ async def test_r37_the_preview_never_shows_one_jobs_events_under_anothers_name()
         preview.show_view(JobView("somebody-elses"))
         preview.flush(a_job(1), NOW)
         assert preview.view is None
+
+
+def test_the_counts_are_the_lists_own_while_it_is_whole_and_else_the_servers() -> None:
+    deck = a_deck([a_job(1, "running"), a_job(2, "queued", job_id="two")])
+    deck.take_jobs([a_job(2, "running", job_id="two", version=9)])
+    assert (deck.counts()["running"], deck.counts()["queued"]) == (2, 0)
+    deck.take_overview(an_overview([a_job(n, "queued") for n in range(7)]))
+    assert deck.counts()["queued"] == 7
+
+
+def test_an_overview_that_only_grew_older_is_no_news() -> None:
+    deck = a_deck()
+    assert not deck.take_overview(replace(deck.overview, at=NOW + 1, drain_seconds=7.0))
+    assert deck.take_overview(replace(deck.overview, workers=1))

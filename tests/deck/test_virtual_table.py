@@ -105,3 +105,18 @@ async def test_an_untouched_list_rests_at_its_top() -> None:
         table.set_rows(list(reversed(ids(50))))
         assert table.cursor_id == "row-000049"
         assert table.scroll_offset.y == 0
+
+
+@in_a_deck
+async def test_the_scrollbar_comes_with_too_many_rows_and_goes_with_them_and_reaches_the_last() -> None:
+    async with TableApp().run_test(size=(60, 20)) as pilot:
+        table = pilot.app.table
+        for count in (5, 50, 80, 5, 60):
+            table.set_rows(ids(count))
+            await pilot.pause()
+            assert table.show_vertical_scrollbar is (count > 20)
+            table.move_to(count - 1)
+            await pilot.pause()
+            assert table.visible_ids()[-1] == ids(count)[-1]
+            if count > 20:
+                assert table.vertical_scrollbar.window_virtual_size == count + 1

@@ -26,12 +26,18 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FONTS = "'Fira Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 
 
-async def until(pilot: Pilot[int], condition: Callable[[], object]) -> None:
-    """Waits until the deck shows what is to be pictured."""
+async def until(pilot: Pilot[int], condition: Callable[[], object], rest: float = 0.3) -> None:
+    """Waits until the deck shows what is to be pictured, and then for ``rest`` seconds."""
     async with asyncio.timeout(WITHIN_S):
         while not condition():
             await pilot.pause(0.1)
-    await pilot.pause(0.3)
+    await pilot.pause(rest)
+
+
+def agreeing(screen: str) -> bool:
+    """Whether Dask and the records were read at the same moment, or nearly so: the same counts in both lines."""
+    counts = re.search(r"Dask((?: +\d+){3}).*\n *records((?: +\d+){3})", screen)
+    return counts is not None and counts[1].split() == counts[2].split()
 
 
 def shown(pilot: Pilot[int]) -> str:
@@ -71,11 +77,12 @@ async def picture_all(app: DeckApp) -> list[Path]:
         await resize(pilot, SMALL)
         taken.append(take(pilot, "jobs"))
         await resize(pilot, WIDE)
+        front.table.move_to_id("portfolio")
         await pilot.press("2")
-        await until(pilot, lambda: "Dask and the records agree" in shown(pilot))
+        await until(pilot, lambda: agreeing(shown(pilot)) and "Waits for" in shown(pilot), rest=0)
         taken.append(take(pilot, "cluster"))
         await pilot.press("4", "a", "enter", *"scheduler-loss", "enter")
-        await until(pilot, lambda: "PASSED" in shown(pilot))
+        await until(pilot, lambda: "PASSED" in shown(pilot) and " 0 running restart" not in shown(pilot))
         taken.append(take(pilot, "drill"))
         await pilot.press("1")
         drill = next(iter(app.deck.drills.values()))

@@ -31,6 +31,8 @@ from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.text.format import plural
 
 FLUSH_SECONDS = 0.1
+LOOKS_A_DRAW = 2
+"""What streams in is drawn at every other look: five draws a second are enough for eyes, and cost half."""
 TICK_SECONDS = 1.0
 ANNOUNCED_SECONDS = 60.0
 NO_TERMINAL = 2
@@ -71,7 +73,9 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
         self._flushed_at = float("-inf")
+        self._looks = 0
         self._ticks = 0
+        self._asked_at_revision = -1
 
     # Life
 
@@ -107,12 +111,15 @@ class DeckApp(GatedApp, inherit_bindings=False):
         return None
 
     def _draw(self) -> None:
-        """Draws what is new, at most ten times a second; at rest once a second, for ages and countdowns."""
+        """Draws what is new, within two looks; at rest once a second, for ages and countdowns."""
         if self.deck.graces():
             self.send_due_acts()
         now = self.deck.monotonic()
-        if not self.deck.fresh and now - self._flushed_at < TICK_SECONDS and not self.deck.graces():
+        self._looks += 1
+        due = self.deck.fresh and self._looks >= LOOKS_A_DRAW
+        if not due and now - self._flushed_at < TICK_SECONDS - FLUSH_SECONDS / 2 and not self.deck.graces():
             return
+        self._looks = 0
         self.deck.fresh = False
         self._flushed_at = now
         if (awaited := self.deck.drain_awaited()) is not None:
@@ -130,10 +137,17 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self.tell(words, seconds=ANNOUNCED_SECONDS)
 
     def _tick(self) -> None:
-        """Asks Dask itself, only while somebody looks at its answer."""
+        """Asks Dask itself, only while somebody looks at its answer; less often where nothing moves."""
         self._ticks += 1
-        if self.current_mode != "events":
-            self.link.dask.poll(with_cluster=self.current_mode != "jobs" or self._ticks % 3 == 1)
+        if self.current_mode == "events":
+            return
+        revision = self.deck.jobs.revision
+        rests = revision == self._asked_at_revision and not self.deck.agreement.in_doubt
+        if self.current_mode == "jobs" and rests and self._ticks % 2 == 0:
+            return
+        self._asked_at_revision = revision
+        every = 4 if rests else 3
+        self.link.dask.poll(with_cluster=self.current_mode != "jobs" or self._ticks % every == 1)
 
     def send_due_acts(self) -> None:
         """Sends the acts whose grace is over."""

@@ -4,16 +4,16 @@
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from jobdeck_tui.client.models import Cluster, DaskPicture, DaskWorker, Drill, Event, Job, Overview
+from jobdeck_tui.client.models import STATES, Cluster, DaskPicture, DaskWorker, Drill, Job, Overview
 from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.drill_words import Fault
-from jobdeck_tui.core.event_feed import EventFeed
+from jobdeck_tui.core.event_feed import EventFeed, Told
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.selection import Selection
@@ -74,16 +74,19 @@ class Deck:
 
     # Facts from the client
 
-    def take_frame(self) -> None:
-        """Something arrived: what is shown is current."""
-        self.fresh = True
+    def take_frame(self, *, news: bool = True) -> None:
+        """Something arrived: what is shown is current. Without ``news`` the next second's draw is soon enough."""
+        if news or not self.truth().live:
+            self.fresh = True
         self.connection.frame(self.monotonic(), self.now())
 
-    def take_overview(self, overview: Overview) -> None:
-        """The header's snapshot."""
+    def take_overview(self, overview: Overview) -> bool:
+        """The header's snapshot; whether it tells anything new."""
+        news = overview != self.overview
         self.overview = overview
         if self.picture is not None:
             self.agreement.observe(self.picture, overview, self.now())
+        return news
 
     def take_jobs(self, rows: Iterable[Job]) -> None:
         """Rows of the feed or of a page."""
@@ -91,9 +94,9 @@ class Deck:
         self._changed |= self.jobs.apply(rows)
         self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
 
-    def take_event(self, event: Event) -> None:
+    def take_event(self, told: Told) -> None:
         """One stored event of any job."""
-        self.feed.add(event, self.now())
+        self.feed.add(told, self.now())
 
     def keep_jobs(self, job_ids: Collection[str]) -> None:
         """A whole listing: jobs it does not have are gone, with their marks."""
@@ -152,6 +155,15 @@ class Deck:
     def notice(self, now: float) -> Notice | None:
         """What was said last, while it is to be shown."""
         return self._notice if self._notice is not None and now < self._notice.until else None
+
+    def counts(self) -> Mapping[str, int]:
+        """Jobs by state, and how many are overdue. While the list is whole its own count: it is the newer one."""
+        if self.overview is None:
+            return self.jobs.counts
+        told = self.overview.counts
+        if len(self.jobs) != sum(told.get(state, 0) for state in STATES):
+            return told
+        return {**told, **dict.fromkeys(STATES, 0), **self.jobs.counts}
 
     def truth(self) -> Truth:
         """What may be said about the connection now."""

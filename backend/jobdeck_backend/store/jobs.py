@@ -59,6 +59,12 @@ _RENEW = (
     )
     .values(heartbeat_at=bindparam("now"))
 )
+_NEAREST_DEPENDENT = (
+    # A filter of the aggregate: in WHERE, the status would have SQLite begin with all unfinished jobs.
+    select(func.min(jobs.c.dispatch_deadline).filter(jobs.c.status.in_(UNFINISHED)))
+    .join(dependencies, dependencies.c.job_id == jobs.c.job_id)
+    .where(dependencies.c.predecessor_id == bindparam("id"))
+)
 _CLAIM_STATE = (
     select(jobs.c.status, jobs.c.fence, admissions.c.deadline)
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
@@ -177,12 +183,7 @@ def hasten_predecessors(tx: Connection, job_ids: Sequence[str], deadline: float)
 
 def nearest_dependent_deadline(tx: Connection, job_id: str) -> float:
     """The nearest deadline among unfinished jobs that wait for this one, ``NO_DEADLINE`` without any."""
-    statement = (
-        select(func.min(jobs.c.dispatch_deadline))
-        .join(dependencies, dependencies.c.job_id == jobs.c.job_id)
-        .where(dependencies.c.predecessor_id == job_id, jobs.c.status.in_(UNFINISHED))
-    )
-    nearest: float | None = tx.execute(statement).scalar_one()
+    nearest: float | None = tx.execute(_NEAREST_DEPENDENT, {"id": job_id}).scalar_one()
     return NO_DEADLINE if nearest is None else nearest
 
 

@@ -17,8 +17,9 @@ KEY_LIMIT = 1_000
 def job(data: object) -> models.Job:
     """Read one row of the job list."""
     row = Fields(data)
+    job_id, thread_id = row.text("job_id"), row.text("thread_id")
     return models.Job(
-        job_id=row.text("job_id"),
+        job_id=job_id,
         queue=row.name("queue"),
         workflow=row.name("workflow"),
         state=row.name("state"),
@@ -44,7 +45,7 @@ def job(data: object) -> models.Job:
         cancel_acknowledged_at=row.maybe_time("cancel_acknowledged_at"),
         slot_taken=row.flag("slot_taken"),
         after=row.texts("after"),
-        thread_id=row.text("thread_id"),
+        thread_id=job_id if thread_id == job_id else thread_id,  # mostly the same: then kept once
         note=row.maybe_text("note", NOTE_LIMIT),
         error=row.maybe_text("error", NOTE_LIMIT),
     )

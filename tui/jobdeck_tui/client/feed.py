@@ -45,9 +45,23 @@ class JobsChanged:
 
 @dataclass(frozen=True, slots=True)
 class EventSeen:
-    """A stored event of some job."""
+    """A stored event of some job, as it came. There can be thousands a second, and few are looked at."""
 
-    event: models.Event
+    text: str
+
+    @property
+    def size(self) -> int:
+        """Its length in characters."""
+        return len(self.text)
+
+    @property
+    def event(self) -> models.Event:
+        """The event, decoded and sanitised each time it is asked for.
+
+        Raises:
+            Unreadable: it is none.
+        """
+        return decode.event(parse(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +152,8 @@ class Feed:
 
 
 def _item(frame: ServerSentEvent) -> FeedItem | None:
+    if frame.event == "event":
+        return EventSeen(frame.data)
     try:
         data = parse(frame.data)
         match frame.event:
@@ -146,8 +162,6 @@ def _item(frame: ServerSentEvent) -> FeedItem | None:
             case "jobs":
                 rows, unreadable = decode.jobs(data)
                 return JobsChanged(rows, unreadable)
-            case "event":
-                return EventSeen(decode.event(data))
             case "act":
                 return ActSeen(decode.audit_row(data))
             case "drill":

@@ -2,10 +2,11 @@
 
 Every string in here has been through ``text.sanitise`` once, when it was decoded: nothing beyond this module
 needs to distrust it. Times are Unix seconds (UTC) unless a name says otherwise; durations are seconds.
+What changes with time alone does not count when two overviews are compared.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .recovery import Recovery
 
@@ -79,7 +80,7 @@ class Scheduler:
     address: str | None
     epoch: int
     id: str | None
-    seen_age: float | None
+    seen_age: float | None = field(compare=False)
     dashboard_url: str | None
 
 
@@ -87,14 +88,14 @@ class Scheduler:
 class Overview:
     """One snapshot of the whole; ``counts`` is keyed by state, plus ``overdue`` and ``at_risk``."""
 
-    at: float
+    at: float = field(compare=False)
     scheduler: Scheduler
     workers: int
     slots_total: int
     slots_taken: int
     counts: Mapping[str, int]
     delivered: int
-    drain_seconds: float | None
+    drain_seconds: float | None = field(compare=False)
     paused: tuple[str, ...]
     drills_allowed: bool
     read_only: bool

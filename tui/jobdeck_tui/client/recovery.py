@@ -4,7 +4,7 @@ As in ``models``, every string has been sanitised once, here at the boundary.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .fields import NOTE_LIMIT, Fields
 
@@ -18,7 +18,7 @@ class Recovery:
     mode: str
     owner: str | None
     epoch: int | None
-    expires_in: float | None
+    expires_in: float | None = field(compare=False)
     acquired_at: float | None
     taken_from: str | None
 

@@ -66,6 +66,11 @@ class Agreement:
         self._note("tasks", look.at, differs=look.tasks != 0)
         self._note("workers", look.at, differs=look.workers != 0)
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the last look differed, so that the next one is wanted soon."""
+        return bool(self._since)
+
     def forget(self) -> None:
         """Begin anew, as when the scheduler was lost or another server is looked at."""
         self._looks.clear()

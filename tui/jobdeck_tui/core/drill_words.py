@@ -51,14 +51,14 @@ def faults(overview: Overview | None, workers: Sequence[DaskWorker]) -> list[Fau
 
 
 def fault_rows(
-    found: Sequence[Fault], chosen: int, armed_left: float | None, *, explain: bool = True
+    found: Sequence[Fault], chosen: int, armed_left: float | None, width: int, *, explain: bool = True
 ) -> list[Row]:
-    """The list of faults; ``explain`` adds what may be expected of the chosen one."""
+    """The list of faults in ``width`` cells; ``explain`` adds what may be expected of the chosen one."""
     rows: list[Row] = [[("   FAULT                   WOULD REACH NOW", "faint")]]
     for index, fault in enumerate(found):
         here = index == chosen
-        look = "reverse" if here else ""
-        rows.append([(f" {'▸' if here else ' '} {fault.words:<23} {fault.reach}", look)])
+        words = f" {'▸' if here else ' '} {fault.words:<23} {fault.reach}"
+        rows.append([(words.ljust(width), "cursor") if here else (words, "")])
     if armed_left is not None:
         rows.append(
             [

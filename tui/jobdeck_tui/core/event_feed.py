@@ -1,31 +1,76 @@
-"""The events of all jobs as the Events screen shows them: kept bounded and without their payloads."""
+"""The events of all jobs as the Events screen shows them: kept bounded, read when somebody looks.
+
+While another screen is shown nothing is decoded: the newest events wait as they came, and most are never read.
+"""
 
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
+from jobdeck_tui.client.fields import Unreadable
 from jobdeck_tui.client.models import Event
 from jobdeck_tui.core.event_lines import EventLines, Line, line_of
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import EVENTS
 
 EVENTS_KEPT_MAX = 2_000
+WAITING_CHARACTERS_MAX = 4_000_000
+"""All that wait unread, together. Of one that was read only its line is kept."""
+
+
+class Told(Protocol):
+    """An event as it came."""
+
+    @property
+    def size(self) -> int:
+        """Its length in characters."""
+
+    @property
+    def event(self) -> Event:
+        """The event itself, decoded. Raises ``Unreadable``."""
 
 
 class EventFeed:
     """The newest events, their lines, and the filter between the two."""
 
     def __init__(self) -> None:
+        self._waiting: deque[Told] = deque(maxlen=EVENTS_KEPT_MAX)
+        self._waiting_characters = 0
         self._kept: deque[tuple[Event, Line]] = deque(maxlen=EVENTS_KEPT_MAX)
         self._matches: Callable[[Event, float], bool] | None = None
         self.lines = EventLines(EVENTS_KEPT_MAX)
         self.filter_source = ""
         self.filter_error = ""
         self.seen = 0
+        self.unreadable = 0
 
-    def add(self, event: Event, now: float) -> None:
-        """Takes one event in; ``now`` in Unix seconds. A payload can be large: only its line is kept."""
+    def add(self, told: Told, now: float) -> None:
+        """Takes one event in; ``now`` in Unix seconds."""
         self.seen += 1
+        self._waiting_characters += told.size
+        if len(self._waiting) == EVENTS_KEPT_MAX:
+            self._waiting_characters -= self._waiting[0].size
+        self._waiting.append(told)
+        while self._waiting_characters > WAITING_CHARACTERS_MAX:
+            self._read(self._take(), now)
+
+    def read(self, now: float) -> None:
+        """Reads what waits, for somebody who looks at ``lines`` now."""
+        while self._waiting:
+            self._read(self._take(), now)
+
+    def _take(self) -> Told:
+        told = self._waiting.popleft()
+        self._waiting_characters -= told.size
+        return told
+
+    def _read(self, told: Told, now: float) -> None:
+        try:
+            event = told.event
+        except Unreadable:
+            self.unreadable += 1
+            return
         line = line_of(event)
         slim = replace(event, payload={"said": line.text})
         self._kept.append((slim, line))
@@ -39,6 +84,7 @@ class EventFeed:
         except FilterError as error:
             self.filter_error = str(error)
             return False
+        self.read(now)
         self.filter_source, self.filter_error = source.strip(), ""
         self._matches = matches if self.filter_source else None
         self.lines.clear()

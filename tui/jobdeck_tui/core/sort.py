@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from jobdeck_tui.client.models import Job
+from jobdeck_tui.client.models import FINISHED, Job
 
 from .columns import display_state, left_seconds, note
 
@@ -41,22 +41,19 @@ def risk(job: Job, now: float) -> float:
     hour, or held), then least time left, then without a deadline (oldest first), then finished (newest
     first).
     """
-    left = left_seconds(job, now)
-    if left is not None and left <= 0:
-        return left
-    if (
-        job.state == "failed"
-        and job.finished_at is not None
-        and now - job.finished_at <= RECENT_FAILURE_SECONDS
-    ):
-        return _GROUP - job.finished_at
-    if job.state == "held":
+    state, deadline = job.state, job.deadline  # no call from here on: this is asked of every job, each second
+    if state in FINISHED:
+        ended = job.finished_at
+        if state == "failed" and ended is not None and now - ended <= RECENT_FAILURE_SECONDS:
+            return _GROUP - ended
+        return 6 * _GROUP - (ended or job.accepted_at)
+    if deadline is not None and deadline <= now:
+        return deadline - now
+    if state == "held":
         return 2 * _GROUP + job.accepted_at
-    if left is not None:
-        return 3 * _GROUP + left
-    if not job.finished:
-        return 4 * _GROUP + job.accepted_at
-    return 6 * _GROUP - (job.finished_at or job.accepted_at)
+    if deadline is not None:
+        return 3 * _GROUP + deadline - now
+    return 4 * _GROUP + job.accepted_at
 
 
 def order(jobs: Iterable[Job], column: str, now: float, *, reverse: bool = False) -> list[Job]:

@@ -1,6 +1,7 @@
 """The link to one server: reaches it, follows its feed for ever, and holds the parts that read and send."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,6 +52,7 @@ class Link:
     async def _run(self) -> None:
         """Reaches the server, then follows its feed for ever."""
         await asyncio.to_thread(_import_client)
+        gc.freeze()  # all these modules stay for good: looking through them again and again would stall the loop
         from jobdeck_tui.client.api import Api
         from jobdeck_tui.client.errors import ClientError
         from jobdeck_tui.client.feed import Feed
@@ -74,7 +76,7 @@ class Link:
     def _take(self, item: "FeedItem") -> None:
         from jobdeck_tui.client import feed
 
-        deck = self._wire.deck
+        deck, news = self._wire.deck, True
         match item:
             case feed.Lost():
                 now, wall = deck.monotonic(), deck.now()
@@ -91,18 +93,18 @@ class Link:
                     self._listing.begin()
                 return
             case feed.OverviewSeen():
-                deck.take_overview(item.overview)
+                news = deck.take_overview(item.overview)
             case feed.JobsChanged():
                 self._listing.saw(item.jobs)
                 deck.take_jobs(item.jobs)
                 deck.unreadable += item.unreadable
             case feed.EventSeen():
-                deck.take_event(item.event)
+                deck.take_event(item)
             case feed.DrillChanged():
                 deck.take_drill(item.drill)
             case feed.FrameUnreadable():
                 deck.unreadable += 1
-        deck.take_frame()
+        deck.take_frame(news=news)
 
     async def close(self) -> None:
         """Ends every connection."""

@@ -12,6 +12,7 @@ from jobdeck_tui.text.format import short_id, state_label
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
 WHY_EVERY_SECONDS = 2.0
+ID_CELLS = 20
 
 
 class ClusterScreen(DeckScreen):
@@ -58,7 +59,7 @@ class ClusterScreen(DeckScreen):
         if job is None:
             return [[(" WHY  choose a job in the list (1) to see why it is where it is.", "faint")]]
         words = self._why.detail.why_text if self._why is not None and self._why.detail is not None else "…"
-        head = f" WHY is {short_id(job.job_id)} {state_label(job.state)}?  "
+        head = f" WHY is {short_id(job.job_id, ID_CELLS)} {state_label(job.state)}?  "
         return [[(head, "strong"), (words, "notice")]]
 
     def action_open(self) -> None:

@@ -54,7 +54,7 @@ class DrillsScreen(DeckScreen):
 
     def flush_body(self, now: float, *, everything: bool) -> None:  # noqa: ARG002
         """Draws both."""
-        deck = self.deck
+        deck, pane = self.deck, self.query_one("#faults", TextPane)
         found = self._faults()
         if deck.overview is not None and not deck.overview.drills_allowed:
             rows: list[Row] = [[(" This server does not allow drills.", "warn")]]
@@ -64,8 +64,8 @@ class DrillsScreen(DeckScreen):
             explain = shown is None or (
                 shown.fault != found[self._chosen].name and self.size.height >= EXPLAINED_FROM_ROWS
             )
-            rows = list(fault_rows(found, self._chosen, deck.armed_left(), explain=explain))
-        self.query_one("#faults", TextPane).show(rows)
+            rows = list(fault_rows(found, self._chosen, deck.armed_left(), pane.line_width, explain=explain))
+        pane.show(rows)
         self.query_one("#drill", TextPane).show(self._drill())
 
     def _faults(self) -> list[Fault]:

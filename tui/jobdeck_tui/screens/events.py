@@ -51,6 +51,7 @@ class EventsScreen(DeckScreen):
     def flush_body(self, now: float, *, everything: bool) -> None:  # noqa: ARG002
         """Draws what came."""
         feed = self.deck.feed
+        feed.read(now)
         follow = "FOLLOW" if self.log_view.following else "STOPPED (End or f goes on)"
         words = f" {number(feed.seen)} events seen, {number(len(feed.lines.lines))} kept  {follow}"
         self.query_one("#head", TextLine).show([(words, "faint")])

@@ -141,7 +141,7 @@ class JobsScreen(ActingScreen):
 
     def _flush_lines(self) -> None:
         deck = self.deck
-        counts = deck.overview.counts if deck.overview is not None else deck.jobs.counts
+        counts = deck.counts()
         self.query_one(Counts).refresh_counts(counts, counts.get("overdue", 0))
         self.query_one("#strip", TextLine).show(strip(deck.overview, deck.picture, self.size.width))
         differences = deck.differences()

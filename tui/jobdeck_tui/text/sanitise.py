@@ -51,14 +51,16 @@ _INVISIBLE = (
 )
 
 
-def _table() -> dict[int, str | None]:
-    table: dict[int, str | None] = {}
+_INVISIBLE_RANGES = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE)
+_UNSEEN = re.compile(f"[{_INVISIBLE_RANGES}]")
+
+
+def _table() -> dict[int, str]:
+    table: dict[int, str] = {}
     table.update({code: chr(0x2400 + code) for code in range(0x20)})
     table[0x7F] = "\u2421"
     table.update(dict.fromkeys(range(0x80, 0xA0), REPLACEMENT))
     table.update(dict.fromkeys(_BIDI, REPLACEMENT))
-    for first, last in _INVISIBLE:
-        table.update(dict.fromkeys(range(first, last + 1), None))
     table[0x09] = " "
     return table
 
@@ -71,7 +73,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSAFE_RANGES = (
     "\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
     + "".join(chr(code) for code in _BIDI)
-    + "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE)
+    + _INVISIBLE_RANGES
 )
 _UNSAFE = re.compile(f"[{_UNSAFE_RANGES}]")
 _UNSAFE_OR_NEWLINE = re.compile(f"[\n{_UNSAFE_RANGES}]")
@@ -105,11 +107,11 @@ def delete_unsafe(text: str) -> str:
     return _UNSAFE_OR_NEWLINE.sub("", text)
 
 
-def _clean(text: str, newline: str, table: dict[int, str | None]) -> str:
+def _clean(text: str, newline: str, table: dict[int, str]) -> str:
     text = _ESCAPE.sub("", text)
     text = _NEWLINE.sub(newline, text)
     text = _SURROGATE.sub(REPLACEMENT, text).translate(table)
-    return text if text.isascii() else _thin_marks(text)
+    return text if text.isascii() else _thin_marks(_UNSEEN.sub("", text))
 
 
 def _cut(text: str, was_longer: bool, limit: int) -> str:  # noqa: FBT001
@@ -120,7 +122,7 @@ def _cut(text: str, was_longer: bool, limit: int) -> str:  # noqa: FBT001
 
 def _thin_marks(text: str) -> str:
     """Keep at most ``MARKS_MAX`` combining marks in a row."""
-    if max(text) < "\u0300":
+    if max(text, default="") < "\u0300":
         return text
     kept: list[str] = []
     run = 0

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from rich.segment import Segment
 from rich.style import Style
 from textual.events import MouseScrollDown, MouseScrollUp
-from textual.geometry import Size
 from textual.strip import Strip
 
 from jobdeck_tui.core.event_lines import EventLines, Line
@@ -128,7 +127,7 @@ class EventLog(LineView, can_focus=True):
             self._seen_end = self._lines.end
         self._top = max(self._top, self._lines.first)
         self._settling = True
-        self.virtual_size = Size(self.line_width, max(len(self._lines.lines), 1))
+        self.hold_lines(max(len(self._lines.lines), 1))
         self.scroll_to(y=self._top - self._lines.first, animate=False, force=True)
         self._settling = False
         self.refresh()

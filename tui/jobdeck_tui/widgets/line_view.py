@@ -3,6 +3,8 @@
 from typing import ClassVar
 
 from rich.style import Style
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 
 from jobdeck_tui.widgets.table_styles import COMPONENTS, PREFIX
@@ -14,6 +16,9 @@ class LineView(ScrollView, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     ALLOW_SELECT = False
 
+    virtual_size = Reactive(Size(0, 0))
+    """Unlike a widget's, without a layout of the screen at each change: see ``hold_lines``."""
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's own name)
         super().__init__(id=id)
         self._looks: dict[str, Style] = {}
@@ -22,6 +27,17 @@ class LineView(ScrollView, inherit_bindings=False):
     def line_width(self) -> int:
         """Cells of a line. The bar's own are never among them, so that nothing moves when it appears."""
         return max(self.size.width - self.styles.scrollbar_size_vertical, 1)
+
+    def hold_lines(self, count: int) -> None:
+        """Says how many lines there are now. The screen is laid out only where the scrollbar comes or goes."""
+        size = Size(self.line_width, count)
+        if size == self.virtual_size:
+            return
+        self.virtual_size = size
+        if (count > self.size.height) != self.show_vertical_scrollbar:
+            self.refresh(layout=True)
+        elif self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = count
 
     def look(self, name: str) -> Style:
         """The style of a look (a key of ``MARKS``, or one of the row styles)."""

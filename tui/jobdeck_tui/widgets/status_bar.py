@@ -40,8 +40,8 @@ class StatusBar(TextLine):
             pieces.append((f" {pending} pending ", "warn"))
         if deck.job_list.frozen:
             pieces.append((f" FROZEN +{deck.job_list.changes_while_frozen} ", "reverse"))
-        if deck.unreadable:
-            pieces.append((f" {deck.unreadable} unreadable ", "warn"))
+        if unreadable := deck.unreadable + deck.feed.unreadable:
+            pieces.append((f" {unreadable} unreadable ", "warn"))
         used = sum(cells(text) for text, _ in pieces)
         ends = (f"{screen_words}  {clock(now)}Z ", f"{clock(now)}Z ", "")
         end = next(words for words in ends if used + cells(words) <= (self.size.width or 80) or not words)

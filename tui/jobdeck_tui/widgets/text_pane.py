@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from rich.segment import Segment
-from textual.geometry import Size
 from textual.strip import Strip
 
 from jobdeck_tui.text.format import cells
@@ -81,7 +80,7 @@ class TextPane(LineView, can_focus=True):
     def _layout(self) -> None:
         width = self.line_width
         self._drawn = [part for row in self._rows for part in wrapped(row, width)]
-        self.virtual_size = Size(width, len(self._drawn))
+        self.hold_lines(len(self._drawn))
         self.refresh()
 
     def on_resize(self) -> None:

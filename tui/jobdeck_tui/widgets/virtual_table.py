@@ -11,14 +11,14 @@ from typing import NamedTuple, Protocol
 
 from rich.segment import Segment
 from textual.events import Click
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
 from jobdeck_tui.text.format import fit
 from jobdeck_tui.widgets.line_view import LineView
 
-STRIPS_KEPT_MAX = 500
+STRIPS_KEPT_MAX = 150
 
 
 class Cell(NamedTuple):
@@ -84,7 +84,6 @@ class VirtualTable(LineView, can_focus=True):
         self._cells = cells
         self._clock = clock
         self._ids: Sequence[str] = ()
-        self._index_of: dict[str, int] = {}
         self._cursor = 0
         self._touched = False
         self._slid_at = float("-inf")
@@ -123,12 +122,9 @@ class VirtualTable(LineView, can_focus=True):
         before = self.cursor_id
         line = self._cursor - self.scroll_offset.y
         self._ids = ids
-        self._index_of = {row_id: index for index, row_id in enumerate(ids)}
-        if self._touched and before is not None and before in self._index_of:
-            self._cursor = self._index_of[before]
-        else:
-            self._cursor = max(0, min(self._cursor, len(ids) - 1))
-        self.virtual_size = Size(self.line_width, len(ids) + 1)
+        index = self._index(before) if self._touched and before is not None else None
+        self._cursor = max(0, min(self._cursor, len(ids) - 1)) if index is None else index
+        self.hold_lines(len(ids) + 1)
         if self.cursor_id != before:
             self._slid_at = self._clock()
             self.post_message(self.Moved(self.cursor_id))
@@ -175,10 +171,18 @@ class VirtualTable(LineView, can_focus=True):
 
     def move_to_id(self, row_id: str) -> bool:
         """Puts the cursor on an id; False when it is not shown."""
-        if row_id not in self._index_of:
+        index = self._index(row_id)
+        if index is None:
             return False
-        self.move_to(self._index_of[row_id])
+        self.move_to(index)
         return True
+
+    def _index(self, row_id: str) -> int | None:
+        # Looked for when it is asked: a map of all ids would cost more at each new order, and much memory.
+        try:
+            return self._ids.index(row_id)
+        except ValueError:
+            return None
 
     def offer(self, row_id: str) -> bool:
         """Puts the cursor on an id nobody chose: it counts as slid under the cursor."""
@@ -218,7 +222,7 @@ class VirtualTable(LineView, can_focus=True):
 
     def on_resize(self) -> None:
         """Another width may mean other columns."""
-        self.virtual_size = Size(self.line_width, len(self._ids) + 1)
+        self.hold_lines(len(self._ids) + 1)
         self.redraw()
         self._show_cursor()
 
