@@ -33,8 +33,7 @@ def queues(serving: Serving) -> Response:
     with serving.database.read() as tx:
         names = sorted({*figures.queue_sizes(tx), *picture.paused})
         ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
-    views = [shapes.queue(name, picture, ended.get(name, 0), DONE_WINDOW_S) for name in names]
-    return shapes.answer({"queues": views})
+    return shapes.answer({"queues": shapes.queues(names, picture, ended, DONE_WINDOW_S)})
 
 
 @router.post("/queues/{name}/pause", response_model=schemas.QueueView, responses=BAD_NAME)
@@ -63,8 +62,8 @@ async def _set_paused(serving: Services, name: str, act: schemas.Act, *, paused:
 def _one_queue(serving: Services, name: str) -> Response:
     picture = serving.board.picture(max_age_s=0.0)
     with serving.database.read() as tx:
-        ended = figures.finished_since(tx, now() - DONE_WINDOW_S).get(name, 0)
-    return shapes.answer(shapes.queue(name, picture, ended, DONE_WINDOW_S))
+        ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
+    return shapes.answer(shapes.queues([name], picture, ended, DONE_WINDOW_S)[0])
 
 
 @router.get("/workflows", response_model=schemas.Workflows)
