@@ -24,6 +24,13 @@ COMMANDS = {
     "resume": "acts",
     "grant": "acts",
     "verdict": "verdict",
+    "queues": "queues",
+    "pause": "queues",
+    "unpause": "queues",
+    "drain": "workers",
+    "restart": "workers",
+    "log": "workers",
+    "failures": "failures",
     "reconcile": "recovery",
     "fsck": "recovery",
 }
