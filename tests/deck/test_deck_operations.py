@@ -154,7 +154,7 @@ def test_the_command_line_drains_restarts_and_reads_a_worker(
     name = next(name for name, one in workers(url).items() if one.state == "running")
     assert run(["drain", name, "--server", url, "--reason", "hot"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == f"worker {name} takes nothing new; no job runs to the end there"
+    assert told[0] == f"worker {name} takes nothing new; nothing runs there"
     assert told[-1] == f"worker {name} is drained"
     assert run(["restart", name, "--server", url, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -59,7 +59,7 @@ def test_a_drained_worker_finishes_its_job_and_takes_nothing_new(backend: Runnin
     name = worker_of(backend, running)
     done = post(backend, name, "drain", reason="its machine is hot")
     assert (done.state, done.running) == ("draining", 1)
-    assert done.result == f"worker {name} takes nothing new; 1 job runs to the end there"
+    assert done.result == f"worker {name} takes nothing new; 1 job goes on to its end there"
     assert audited(backend)[-1] == ("drain", "its machine is hot", done.result)
     later = [backend.submit({"name": "short", "seconds": 0.05}) for _ in range(6)]
     for job_id in later:
@@ -110,7 +110,7 @@ def test_r16_a_restart_frees_the_slot_of_a_job_that_ignores_its_cancel(backend: 
     assert backend.overview()["slots"]["taken"] == 1
     asked = time.monotonic()
     done = post(backend, name, "restart")
-    assert done.result == f"worker {name} is replaced now; no job runs there till then"
+    assert done.result == f"worker {name} is replaced now; nothing runs there"
     wait_for_replacement(backend, name)
     wait_until(lambda: backend.overview()["slots"] == {"total": 2, "taken": 0}, what="the slot is free")
     assert time.monotonic() - asked < 10, "the grace is for jobs, not for threads"
@@ -133,7 +133,7 @@ def test_an_act_on_a_worker_nobody_has_names_those_there_are(backend: RunningBac
     answer = backend.http.post(f"/v1/ops/workers/w99-e9/{act}", json={"reason": "a mistake"})
     assert answer.status_code == 404
     assert sorted(states(backend))[0] in answer.json()["detail"]["message"]
-    assert audited(backend)[-1] == (act, "a mistake", "w99-e9: refused: not_found")
+    assert audited(backend)[-1] == (act, "a mistake", "refused: not_found, worker w99-e9")
     assert backend.http.post(f"/v1/ops/workers/..%2Fjobdeck/{act}", json={}).status_code in {404, 422}
 
 

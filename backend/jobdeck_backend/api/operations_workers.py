@@ -33,7 +33,7 @@ async def drain(name: WorkerName, serving: Serving, act: Act = UNSAID) -> Respon
     try:
         result = await serving.workers.drain(name)
     except Refused as refusal:
-        await _note(serving, "drain", f"{name}: refused: {refusal.code}", act)
+        await _note(serving, "drain", f"refused: {refusal.code}, worker {name}", act)
         raise
     await _note(serving, "drain", result, act)
     return await _answer(serving, name, result, 200)
@@ -45,7 +45,7 @@ async def restart(name: WorkerName, serving: Serving, act: schemas.Restart = AT_
     try:
         result = await serving.workers.restart(name, act.grace_seconds)
     except Refused as refusal:
-        await _note(serving, "restart", f"{name}: refused: {refusal.code}", act)
+        await _note(serving, "restart", f"refused: {refusal.code}, worker {name}", act)
         raise
     await _note(serving, "restart", result, act)
     return await _answer(serving, name, result, 202)

@@ -372,7 +372,7 @@ class AuditRow(BaseModel):
 
 
 class Audit(BaseModel):
-    """Acts, oldest first; ``next`` is the ``after`` of the page after it."""
+    """Acts in the order asked for; ``next`` is the next page's ``after`` (newest first: ``before``)."""
 
     acts: list[AuditRow]
     next: int | None

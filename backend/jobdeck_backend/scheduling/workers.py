@@ -68,7 +68,7 @@ class Workers:
         self._look_up(name)
         await self._close(name)
         running = await asyncio.to_thread(self._running_on, name)
-        return f"worker {name} takes nothing new; {_jobs(running)} to the end there"
+        return f"worker {name} takes nothing new; {_going_on(running)} there"
 
     async def restart(self, name: str, grace_s: float) -> str:
         """Drain a worker and end its process after ``grace_s`` seconds at the latest; answers at once.
@@ -92,7 +92,7 @@ class Workers:
         self._restarting[name] = task
         task.add_done_callback(lambda _task: self._restarting.pop(name, None))
         when = f"within {grace_s:g} s" if running else "now"
-        return f"worker {name} is replaced {when}; {_jobs(running)} there till then"
+        return f"worker {name} is replaced {when}; {_going_on(running)} there"
 
     async def stop(self) -> None:
         """The backend ends, and every worker with it."""
@@ -141,7 +141,7 @@ class Workers:
             await process.exited.wait()
 
 
-def _jobs(count: int) -> str:
+def _going_on(count: int) -> str:
     if count == 0:
-        return "no job runs"
-    return "1 job runs" if count == 1 else f"{count} jobs run"
+        return "nothing runs"
+    return "1 job goes on to its end" if count == 1 else f"{count} jobs go on to their end"
