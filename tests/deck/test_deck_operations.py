@@ -56,7 +56,7 @@ def test_the_new_screens_are_drawn_at_every_size(size: tuple[int, int]) -> None:
     @in_a_deck
     async def go() -> None:
         async with running(a_deck(), *size) as pilot:
-            for key in ("2", "6", "7"):
+            for key in ("2", "6", "7", "8"):
                 await press(pilot, key)
                 await pilot.pause()
                 assert len(lines(pilot)) == size[1]

@@ -17,6 +17,7 @@ from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
+from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.cluster import ClusterScreen
 from jobdeck_tui.screens.dialogs import Question
@@ -54,6 +55,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         "events": EventsScreen,
         "queues": QueuesScreen,
         "failures": FailuresScreen,
+        "audit": AuditScreen,
     }
     DEFAULT_MODE = "jobs"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,6 +66,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         Binding("5", "mode('events')", "Events"),
         Binding("6", "mode('queues')", "Queues"),
         Binding("7", "mode('failures')", "Failures"),
+        Binding("8", "mode('audit')", "Audit"),
         Binding("q", "leave_program", "Quit"),
         Binding("ctrl+c,ctrl+q", "leave_program", "Quit, from a dialog too", show=False, priority=True),
         Binding("L", "my_acts", "My acts and their results", show=False),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from jobdeck_tui.client.models import (
+    AuditRow,
     Cluster,
     DaskPicture,
     DaskWorker,
@@ -74,6 +75,7 @@ class Deck:
         self.plan_trouble = ""
         self.queues: Reading[Queue] = Reading()
         self.failures: Reading[Failure] = Reading()
+        self.audit: Reading[AuditRow] = Reading()
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
         self.start_words = ""

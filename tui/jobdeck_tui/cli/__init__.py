@@ -23,6 +23,8 @@ COMMANDS = {
     "expire": "acts",
     "resume": "acts",
     "grant": "acts",
+    "clone": "line",
+    "priority": "line",
     "verdict": "verdict",
     "queues": "queues",
     "pause": "queues",
@@ -31,6 +33,7 @@ COMMANDS = {
     "restart": "workers",
     "log": "workers",
     "failures": "failures",
+    "audit": "audit",
     "reconcile": "recovery",
     "fsck": "recovery",
 }

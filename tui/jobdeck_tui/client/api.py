@@ -79,6 +79,25 @@ class Api:
             decode.job, await self.http.post(*act_call(act, job_id, version, reason, extend_seconds))
         )
 
+    async def prioritise(
+        self, job_id: str, priority: int, *, version: int | None = None, reason: str | None = None
+    ) -> models.Job:
+        """Move a job in the line; give the row after it."""
+        fields = {"priority": priority, "version": version, "reason": reason}
+        return _read(decode.job, await self.http.post(f"{job_path(job_id)}/priority", fields))
+
+    async def clone(
+        self, job_id: str, *, version: int | None = None, reason: str | None = None
+    ) -> models.Job:
+        """Submit a job's request again under a new id; give the new job."""
+        fields = {"version": version, "reason": reason}
+        return _read(decode.job, await self.http.post(f"{job_path(job_id)}/clone", fields))
+
+    async def audit(self, limit: int) -> tuple[models.AuditRow, ...]:
+        """Read the newest acts, newest first."""
+        page = await self.http.get(f"{OPS}/audit", {"newest": "true", "limit": limit})
+        return _list(decode.audit_row, page, "acts")
+
     async def judge(
         self, job_id: str, key: str, verdict: str, *, proof: str | None = None, reason: str | None = None
     ) -> models.Effect:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.dom import DOMNode
 
+from jobdeck_tui.client.models import Job
 from jobdeck_tui.client.workers import WorkerLog
 from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.link.wire import Wire
+from jobdeck_tui.text.format import short_id
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.api import Api
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Call = Callable[["Api"], Coroutine[Any, Any, str]]
 LOG_LINES = 400
+ACTS_MAX = 500
 REASON = "from the deck"
 
 
@@ -27,6 +30,7 @@ class Operations:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+        self._moving: set[str] = set()
 
     # Reading
 
@@ -37,6 +41,10 @@ class Operations:
     def read_failures(self, node: DOMNode) -> None:
         """Reads what failed, by kind."""
         self._read(node, "failures", self._wire.deck.failures, lambda api: api.failures())
+
+    def read_audit(self, node: DOMNode) -> None:
+        """Reads the newest acts of everybody."""
+        self._read(node, "audit", self._wire.deck.audit, lambda api: api.audit(ACTS_MAX))
 
     def read_log(self, node: DOMNode, worker: str, take: Callable[[WorkerLog | str], None]) -> None:
         """Reads the end of a worker's log; ``take`` gets it, or why it could not be read."""
@@ -99,15 +107,46 @@ class Operations:
 
         self._act(ask, f"{'pause' if paused else 'resume'} {queue}")
 
-    def _act(self, ask: Call, what: str) -> None:
+    def prioritise(self, job: Job, priority: int) -> None:
+        """Moves a job in the line; one move at a time, so that each is on the row as it was seen."""
+        if job.job_id in self._moving:
+            self._wire.deck.say("the move before is on its way", "notice")
+            return
+
+        async def ask(api: "Api") -> str:
+            try:
+                moved = await api.prioritise(job.job_id, priority, version=job.version, reason=REASON)
+            finally:
+                self._moving.discard(job.job_id)
+            self._wire.deck.take_jobs([moved])
+            return (
+                f"{short_id(job.job_id)} has priority {moved.priority}: it goes before equal deadlines below"
+            )
+
+        if self._act(ask, f"move {short_id(job.job_id)}"):
+            self._moving.add(job.job_id)
+
+    def clone(self, job: Job) -> None:
+        """Submits a job's request again under a new id."""
+
+        async def ask(api: "Api") -> str:
+            new = await api.clone(job.job_id, version=job.version, reason=REASON)
+            self._wire.deck.take_jobs([new])
+            return f"{short_id(job.job_id)} was submitted again as {new.job_id}"
+
+        self._act(ask, f"submit {short_id(job.job_id)} again")
+
+    def _act(self, ask: Call, what: str) -> bool:
+        """Sends an act; False where none may go out, which is said."""
         if refusal := self._wire.deck.refusal():
             self._wire.deck.say(refusal, "bad")
-            return
+            return False
         self._wire.deck.say(f"{what}: sent", "notice")
         self._wire.start(self._wire.program, partial(self._send, ask, what), "act")
+        return True
 
     async def _send(self, ask: Call, what: str) -> None:
-        from jobdeck_tui.client.errors import ClientError, TimedOut
+        from jobdeck_tui.client.errors import ClientError, Refused, TimedOut
 
         deck = self._wire.deck
         if self._wire.api is None:
@@ -116,6 +155,10 @@ class Operations:
             deck.say(await ask(self._wire.api), "notice")
         except TimedOut as error:
             deck.say(f"{what}: {error.message}", "bad")
-        except ClientError as error:
+        except Refused as error:
             deck.say(f"{what} was refused, nothing was changed: {error.message}", "bad")
+            if error.current is not None:
+                deck.take_jobs([error.current])
+        except ClientError as error:
+            deck.say(f"{what} was not done: {error.message}", "bad")
         deck.fresh = True
