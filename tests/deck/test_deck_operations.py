@@ -138,6 +138,7 @@ def test_a_failure_is_found_by_kind_and_opened_with_traceback_log_and_job(url: s
             pane = pilot.app.screen.query_one("#failure")
             await until(pilot, lambda: "LOG of w" in pane.plain and "job failed" in pane.plain)  # type: ignore[attr-defined]
             assert "newest failed-last" in pane.plain  # type: ignore[attr-defined]
+            assert " failed at probe.py:" in pane.plain  # type: ignore[attr-defined]
             await press(pilot, "enter")
             assert isinstance(pilot.app.screen, JobScreen)
             record = pilot.app.screen.query_one("#record")

@@ -174,5 +174,6 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
         uncertain=next(
             (one for one in effects.open_of_job(tx, job_id) if one.state == EffectState.UNCERTAIN), None
         ),
+        drained=() if snapshot is None else snapshot.all_drained,
     )
     return view, explain(view, around, now())

@@ -46,6 +46,13 @@ class Snapshot:
     jobs: dict[str, str]
 
     @property
+    def all_drained(self) -> tuple[str, ...]:
+        """The names of all workers, if there are any and none takes new work."""
+        if any(worker.takes_work for worker in self.workers):
+            return ()
+        return tuple(worker.name for worker in self.workers)
+
+    @property
     def slots(self) -> int:
         """Threads that take work now; of a drained worker those that still have some."""
         return sum(

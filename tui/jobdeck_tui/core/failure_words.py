@@ -1,10 +1,13 @@
 """One failure as a page: what, where, and the lines its worker logged about it."""
 
+import re
+
 from jobdeck_tui.client.workers import Failure, WorkerLog
 from jobdeck_tui.text.format import NONE, age, instant, plural
 
 Piece = tuple[str, str]
 Row = list[Piece]
+_PLACE = re.compile(r'^ +File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
 
 
 def failure_rows(kind: Failure, now: float) -> list[Row]:
@@ -17,11 +20,22 @@ def failure_rows(kind: Failure, now: float) -> list[Row]:
         [(f" {kind.message}", "notice")],
         [],
     ]
+    if (where := failing_line(kind.traceback)) is not None:
+        rows.insert(4, [(" failed at ", "faint"), (where, "strong")])
     if kind.traceback is None:
         rows.append([(" No traceback is on record: no worker raised this failure.", "faint")])
     else:
         rows += [[(f" {line}", "")] for line in kind.traceback.split("\n")]
     return [*rows, []]
+
+
+def failing_line(traceback: str | None) -> str | None:
+    """The innermost place of a traceback, as in ``probe.py:128 in _run``; what caused it may stand before it."""
+    found = _PLACE.findall(traceback or "")
+    if not found:
+        return None
+    path, number, function = found[-1]
+    return f"{path.rpartition('/')[2]}:{number} in {function}"
 
 
 def log_rows(kind: Failure, log: WorkerLog | str | None) -> list[Row]:

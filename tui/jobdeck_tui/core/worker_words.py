@@ -24,7 +24,12 @@ def worker_rows(workers: Sequence[DaskWorker], chosen: str | None, width: int) -
     head = (
         f"   {'WORKER':<{NAME_CELLS}} {'STATE':<{STATE_CELLS}} {'PID':<7} THREADS     RUN READY MEMORY   SEEN"
     )
-    return [[(head, "faint")], *(_worker(one, width, chosen=one.name == chosen) for one in workers)]
+    rows: list[Row] = [[(head, "faint")]]
+    rows += [_worker(one, width, chosen=one.name == chosen) for one in workers]
+    if workers and all(one.state in {"draining", "drained"} for one in workers):
+        words = " No worker takes anything new: jobs wait until one is restarted (r)."
+        rows.append([(words, "warn")])
+    return rows
 
 
 def _worker(worker: DaskWorker, width: int, *, chosen: bool) -> Row:
