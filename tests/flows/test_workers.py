@@ -1,5 +1,6 @@
 """A worker is drained, restarted and read while everything else goes on."""
 
+import asyncio
 import os
 import signal
 import time
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import StartBackend
+from distributed import Worker
 from jobdeck_backend.api import schemas, worker_schemas
 from running_backend import RunningBackend, wait_until
 
@@ -134,6 +136,25 @@ def test_an_act_on_a_worker_nobody_has_names_those_there_are(backend: RunningBac
     assert sorted(states(backend))[0] in answer.json()["detail"]["message"]
     assert audited(backend)[-1] == (act, "a mistake", "refused: not_found, worker w99-e9")
     assert backend.http.post(f"/v1/ops/workers/..%2Fjobdeck/{act}", json={}).status_code in {404, 422}
+
+
+def test_a_worker_of_somebody_elses_is_drained_and_never_restarted(backend: RunningBackend) -> None:
+    def act() -> None:
+        wait_until(lambda: states(backend).get("foreign") == "running", what="it has joined")
+        assert "takes nothing new" in post(backend, "foreign", "drain").result
+        wait_until(lambda: states(backend)["foreign"] == "drained", what="it is drained")
+        refused = backend.http.post("/v1/ops/workers/foreign/restart", json={})
+        assert refused.status_code == 409
+        assert "restart it where it was started" in refused.json()["detail"]["message"]
+        assert backend.http.get("/v1/ops/workers/foreign/log").status_code == 404
+
+    async def join() -> None:
+        address = backend.cluster()["scheduler"]["address"]
+        async with Worker(address, name="foreign", nthreads=1, dashboard=False):
+            await asyncio.to_thread(act)
+
+    asyncio.run(join())
+    wait_until(lambda: "foreign" not in states(backend), what="it has left")
 
 
 def test_the_log_of_a_worker_is_at_hand_bounded_and_outlives_it(backend: RunningBackend) -> None:

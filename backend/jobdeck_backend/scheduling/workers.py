@@ -107,7 +107,7 @@ class Workers:
         if name not in known and name not in self._cluster.workers:
             there = ", ".join(sorted({*known, *self._cluster.workers})) or "none"
             raise NotFound(f"there is no worker {name}; there are: {there}")
-        if self._cluster.state != "up":
+        if self._cluster.state in {"lost", "starting", "suspect"}:
             raise NotEligible(f"the cluster is not up ({self._cluster.state}); nothing was done")
         return known.get(name)
 
