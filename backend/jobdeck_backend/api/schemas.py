@@ -247,7 +247,7 @@ class WorkerView(BaseModel):
     ready: int
     memory: int
     last_seen: float | None
-    state: Literal["starting", "running", "draining", "drained", "restarting"]
+    state: Literal["starting", "running", "draining", "drained", "paused", "restarting"]
 
 
 class Disagreement(BaseModel):

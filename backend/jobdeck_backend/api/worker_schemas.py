@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from jobdeck_backend.api.schemas import Act
 
-WorkerState = Literal["starting", "running", "draining", "drained", "restarting"]
+WorkerState = Literal["starting", "running", "draining", "drained", "paused", "restarting"]
 
 
 class Restart(Act):

@@ -15,6 +15,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 
 HANDLER = "jobdeck_snapshot"
 DRAIN_HANDLER = "jobdeck_drain"
+# Not ``paused``: a worker with a memory limit ends that by itself as soon as it has memory.
+DRAINED = Status.closing_gracefully
 KEY_PREFIX = "job"
 
 
@@ -32,7 +34,18 @@ class DaskWorker:
     last_seen_age: float
     processing: int = 0
     """Tasks the scheduler gave it that are not finished."""
-    takes_work: bool = True
+    status: str = "running"
+    """Dask's word for it; ``paused`` where it ran short of memory."""
+
+    @property
+    def takes_work(self) -> bool:
+        """Whether Dask may give it something new."""
+        return self.status == Status.running.name
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether it was told to take nothing new."""
+        return self.status == DRAINED.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +60,9 @@ class Snapshot:
 
     @property
     def all_drained(self) -> tuple[str, ...]:
-        """The names of all workers, if there are any and none takes new work."""
-        if any(worker.takes_work for worker in self.workers):
-            return ()
-        return tuple(worker.name for worker in self.workers)
+        """The names of all workers, where every one of them is drained."""
+        names = tuple(worker.name for worker in self.workers if worker.is_drained)
+        return names if len(names) == len(self.workers) else ()
 
     @property
     def slots(self) -> int:
@@ -95,23 +107,24 @@ def _describe(scheduler: Any) -> dict[str, Any]:
                 "memory_bytes": worker.metrics.get("memory", 0),
                 "last_seen_age": max(0.0, now - worker.last_seen),
                 "processing": len(worker.processing),
-                "takes_work": worker.status == Status.running,
+                "status": worker.status.name,
             }
         )
     return {"id": scheduler.id, "tasks": states, "jobs": jobs, "workers": workers}
 
 
 def _drain(scheduler: Any, name: str) -> dict[str, Any]:
-    """Pause a worker: Dask gives it nothing more, what it executes goes on. Its own books must say so too.
+    """Dask gives the worker nothing more, what it executes goes on; the worker is told, too.
 
-    Retiring it would be Dask's own way, but that runs its tasks again elsewhere while their threads go on.
+    It is the first half of retiring it. The second one would run its tasks again elsewhere while their threads go
+    on here.
     """
     worker = next((one for one in scheduler.workers.values() if str(one.name) == name), None)
     if worker is None:
         return {"jobs": None}
     stimulus = f"jobdeck-drain-{time.time()}"
-    scheduler.handle_worker_status_change(Status.paused, worker, stimulus)
-    told = {"op": "worker-status-change", "status": Status.paused.name, "stimulus_id": stimulus}
+    scheduler.handle_worker_status_change(DRAINED, worker, stimulus)
+    told = {"op": "worker-status-change", "status": DRAINED.name, "stimulus_id": stimulus}
     scheduler.stream_comms[worker.address].send(told)
     keys = [task.key for task in worker.processing]
     return {"jobs": [key[1] for key in keys if isinstance(key, tuple) and key[0] == KEY_PREFIX]}

@@ -45,13 +45,16 @@ class Workers:
         return name in self._ended
 
     def state(self, name: str, known: DaskWorker | None) -> str:
-        """``starting``, ``running``, ``draining`` (it still has work), ``drained`` or ``restarting``."""
+        """``starting``, ``running``, ``draining`` (it still has work), ``drained``, ``paused`` (by Dask, for want
+        of memory) or ``restarting``."""
         if name in self._restarting:
             return "restarting"
         if known is None:
             return "starting"
         if known.takes_work:
             return "running"
+        if not known.is_drained:
+            return "paused"
         return "draining" if known.processing else "drained"
 
     def state_after_act(self, name: str, running: int) -> str:

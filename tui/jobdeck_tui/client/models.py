@@ -220,7 +220,7 @@ class DaskWorker:
     memory_bytes: int
     last_seen_age: float | None
     state: str = "running"
-    """In the backend's words: starting, running, draining, drained, restarting."""
+    """In the backend's words: starting, running, draining, drained, paused, restarting."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,9 @@ def scheduler_piece(scheduler: Scheduler) -> Piece:
     return SCHEDULER_WORDS.get(scheduler.state, (scheduler.state, "warn"))
 
 
-def strip(overview: Overview | None, picture: DaskPicture | None, width: int) -> Row:
+def strip(
+    overview: Overview | None, picture: DaskPicture | None, workers: Sequence[DaskWorker], width: int
+) -> Row:
     """One line under the counts: the scheduler, its epoch, and waiting, queued and processing by worker."""
     if overview is None:
         return [(" Dask  not known yet", "faint")]
@@ -47,15 +49,18 @@ def strip(overview: Overview | None, picture: DaskPicture | None, width: int) ->
     if not picture.workers:
         row.append((f" {tasks.get('processing', 0)}", ""))
     room = width - sum(len(text) for text, _ in row)
-    for count, worker in enumerate(picture.workers[:WORKERS_IN_STRIP_MAX]):
+    for count, worker in enumerate(workers[:WORKERS_IN_STRIP_MAX]):
         text = f" {worker.name} {worker.executing}/{worker.threads}"
         if worker.ready:
             text += f"+{worker.ready}"
+        if worker.state != "running":
+            text += f" {worker.state}"
         if len(text) + 4 > room:
-            row.append((f" +{len(picture.workers) - count}", "faint"))
+            row.append((f" +{len(workers) - count}", "faint"))
             break
         room -= len(text)
-        row.append((text, "running" if worker.executing else "faint"))
+        look = "running" if worker.executing else "faint"
+        row.append((text, look if worker.state == "running" else "warn"))
     return row
 
 

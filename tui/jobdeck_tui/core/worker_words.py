@@ -12,6 +12,7 @@ STATE_PIECES = {
     "starting": ("↻ starting", "warn"),
     "draining": ("⏸ draining", "warn"),
     "drained": ("⏸ drained", "warn"),
+    "paused": ("⚠ no memory", "warn"),
     "restarting": ("↻ restarting", "warn"),
 }
 ADDRESS_FROM_COLUMNS = 112
