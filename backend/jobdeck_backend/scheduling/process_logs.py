@@ -40,12 +40,13 @@ class ProcessLogs(Loop):
 
     def tail(self, worker: str, lines: int) -> tuple[list[str], bool] | None:
         """The last lines of a worker's log, safe to show, and whether there are more; None without a log."""
-        kept = [path for path in (_cut_path(self.path(worker)), self.path(worker)) if path.exists()]
-        if not kept:
+        parts = [_end_of(path, TAIL_BYTES_MAX) for path in (_cut_path(self.path(worker)), self.path(worker))]
+        read = [part for part in parts if part is not None]
+        if not read:
             return None
-        text = b"".join(_end_of(path, TAIL_BYTES_MAX) for path in kept)[-TAIL_BYTES_MAX:]
-        found = text.decode(errors="replace").splitlines()
-        more = len(found) > lines or sum(path.stat().st_size for path in kept) > len(text)
+        text = b"".join(read)
+        found = text[-TAIL_BYTES_MAX:].decode(errors="replace").splitlines()
+        more = len(found) > lines or len(text) >= TAIL_BYTES_MAX
         return [printable(without_secrets(line)) for line in found[-lines:]], more
 
     def _tidy(self, alive: Collection[str]) -> None:
@@ -65,12 +66,16 @@ def _cut_path(path: Path) -> Path:
 
 def _cut(path: Path) -> None:
     """Begin the log anew and keep its end beside it; a line written in between is lost."""
-    _cut_path(path).write_bytes(_end_of(path, KEPT_BYTES))
+    _cut_path(path).write_bytes(_end_of(path, KEPT_BYTES) or b"")
     os.truncate(path, 0)
 
 
-def _end_of(path: Path, count: int) -> bytes:
-    with path.open("rb") as log:
-        size = log.seek(0, os.SEEK_END)
-        log.seek(max(0, size - count))
-        return log.read(count)
+def _end_of(path: Path, count: int) -> bytes | None:
+    """The last ``count`` bytes; None where there is no such file (any more)."""
+    try:
+        with path.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(0, size - count))
+            return log.read(count)
+    except FileNotFoundError:
+        return None

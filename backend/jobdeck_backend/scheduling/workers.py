@@ -16,6 +16,7 @@ from jobdeck_backend.errors import NotEligible, NotFound
 from jobdeck_backend.scheduling import snapshot
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.scheduling.forks import ForkedProcess
 from jobdeck_backend.scheduling.snapshot import DaskWorker
 from jobdeck_backend.store import attempts
 from jobdeck_backend.store.engine import Database
@@ -91,7 +92,7 @@ class Workers:
         if known is not None:
             await self._close(name)
         running = await asyncio.to_thread(self._running_on, name)
-        task = asyncio.create_task(self._end(name, grace_s), name=f"restart {name}")
+        task = asyncio.create_task(self._end(process, grace_s), name=f"restart {name}")
         self._restarting[name] = task
         task.add_done_callback(lambda _task: self._restarting.pop(name, None))
         when = f"within {grace_s:g} s" if running else "now"
@@ -130,16 +131,15 @@ class Workers:
         with self._database.read() as tx:
             return attempts.running_on(tx, name)
 
-    async def _end(self, name: str, grace_s: float) -> None:
-        process = self._cluster.workers[name]
+    async def _end(self, process: ForkedProcess, grace_s: float) -> None:
         until = now() + grace_s
         while now() < until and not process.exited.is_set():
-            if not await asyncio.to_thread(self._running_on, name):
+            if not await asyncio.to_thread(self._running_on, process.name):
                 break
             await asyncio.sleep(LOOK_S)
         if not process.exited.is_set():
-            self._ended.add(name)
-            log.info("worker ended to be restarted", worker=name, pid=process.pid)
+            self._ended.add(process.name)
+            log.info("worker ended to be restarted", worker=process.name, pid=process.pid)
             process.signal(signal.SIGKILL)
             await process.exited.wait()
 
