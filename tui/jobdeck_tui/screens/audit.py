@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.core.columns import Column
 from jobdeck_tui.screens.table import MOVE_BINDINGS, TableScreen
-from jobdeck_tui.text.format import NONE, clock, plural, short_id
+from jobdeck_tui.text.format import NONE, clock, instant, plural, short_id
 from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
 
@@ -81,6 +81,15 @@ class AuditScreen(TableScreen):
             case _:
                 why = f"  ({act.reason})" if act.reason else ""
                 return Cell(f"{act.result}{why}", "bad" if act.result.startswith(REFUSED) else "")
+
+    def detail(self, row_id: str | None) -> list[Piece]:
+        """What came of the act, and why it was done."""
+        act = self._act(row_id)
+        if act is None:
+            return []
+        seen = f" on version {act.version}" if act.version is not None else ""
+        why = f"  reason: {act.reason}" if act.reason else "  no reason given"
+        return [(f" {instant(act.at)} {act.actor} {act.act}{seen}: {act.result}", ""), (why, "faint")]
 
     def _act(self, row_id: str | None) -> AuditRow | None:
         return next((act for act in self.deck.audit.items or () if str(act.id) == row_id), None)

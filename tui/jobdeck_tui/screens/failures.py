@@ -72,6 +72,11 @@ class FailuresScreen(TableScreen):
             case _:
                 return Cell(kind.message, "faint")
 
+    def detail(self, row_id: str | None) -> list[Piece]:
+        """What the newest one of the kind said."""
+        kind = self._kind(row_id)
+        return [] if kind is None else [(f" {kind.job_id}: ", "faint"), (kind.message, "notice")]
+
     def _kind(self, key: str | None) -> Failure | None:
         return next((kind for kind in self.deck.failures.items or () if kind.key == key), None)
 

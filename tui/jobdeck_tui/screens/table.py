@@ -34,9 +34,10 @@ class TableScreen(DeckScreen):
         self._read_at = float("-inf")
 
     def compose_body(self) -> ComposeResult:
-        """A line of words, the table."""
+        """A line of words, the table, what its cells have no room for."""
         yield TextLine(id="words")
         yield VirtualTable(self._columns_for, self._cells_of, clock=self.deck.monotonic, id="table")
+        yield TextLine(id="detail")
 
     @property
     def table(self) -> VirtualTable:
@@ -54,6 +55,9 @@ class TableScreen(DeckScreen):
         self.query_one("#words", TextLine).show(self.words())
         self.table.set_rows(self.row_ids())
         self.table.redraw()
+        detail = self.query_one("#detail", TextLine)
+        detail.show(words := self.detail(self.table.cursor_id))
+        detail.display = bool(words)
 
     def read_again(self) -> None:
         """Reads what the table shows, now."""
@@ -65,6 +69,10 @@ class TableScreen(DeckScreen):
 
     def words(self) -> list[Piece]:
         """What stands above the table."""
+        return []
+
+    def detail(self, row_id: str | None) -> list[Piece]:  # noqa: ARG002
+        """The row under the cursor in full, below the table."""
         return []
 
     def row_ids(self) -> Sequence[str]:
