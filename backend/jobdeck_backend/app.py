@@ -13,9 +13,11 @@ from jobdeck_backend.api import (
     operations,
     operations_acts,
     operations_cluster,
+    operations_failures,
     operations_feed,
     operations_jobs,
     operations_recovery,
+    operations_workers,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -33,6 +35,7 @@ from jobdeck_backend.recovery.reaper import OWNER, Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import leases
 from jobdeck_backend.store.engine import Database
@@ -59,6 +62,7 @@ class Backend:
         self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
+        self.workers = Workers(self.database, self.writer, self.cluster, self.dispatcher)
         self.streaming = Streaming(self.database, self.tailer, asyncio.Event())
         self.agreement = Agreement(self.database, self.writer, self.cluster, self.dispatcher)
         board = Board(self.database, lambda: self.cluster.snapshot)
@@ -89,6 +93,7 @@ class Backend:
             self.feed,
             self.agreement,
             self.drills,
+            self.workers,
         )
 
     def say_farewell(self) -> None:
@@ -107,6 +112,7 @@ class Backend:
             last_first.push_async_callback(self.reaper.release)
             last_first.push_async_callback(self.reaper.stop)
             last_first.push_async_callback(self.cluster.stop)
+            last_first.push_async_callback(self.workers.stop)
             last_first.push_async_callback(self.dispatcher.stop)
             last_first.push_async_callback(self.agreement.stop)
             last_first.push_async_callback(self.sender.stop)
@@ -142,6 +148,8 @@ class Backend:
     def _worker_gone(self, attempt: Attempt) -> str | None:
         if self.cluster.is_alive(attempt.worker):
             return None
+        if self.workers.was_restarted(attempt.worker):
+            return "worker restarted"
         same_epoch = attempt.epoch == self.cluster.epoch and self.cluster.state in {"up", "suspect"}
         return "worker lost" if same_epoch else "scheduler lost"
 
@@ -165,6 +173,8 @@ def create_app(backend: Backend) -> FastAPI:
         operations_acts,
         operations_cluster,
         operations_recovery,
+        operations_workers,
+        operations_failures,
         operations_feed,
     )
     for module in (jobs, operations, *operations_modules):

@@ -5,11 +5,53 @@ not obey it (R38).
 """
 
 import logging
+import os
+import re
 import sys
+from functools import cache
 
 import structlog
 
 ENTRY_CHARS_MAX = 20_000
+
+
+HIDDEN = "***"
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+SECRET_CHARS_MIN = 8
+_SECRETS = (
+    # A scheme with its credential, a name with its value, a URL's user, well-known kinds of keys.
+    (re.compile(r"\b(bearer|basic)(\s+)[\w.~+/=-]{8,}", re.IGNORECASE), r"\1\2" + HIDDEN),
+    (
+        re.compile(
+            r"((?:api[_-]?key|access[_-]?key|token|secret|password|passwd)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;&)}\]]{4,}",
+            re.IGNORECASE,
+        ),
+        r"\1" + HIDDEN,
+    ),
+    (re.compile(r"(://)[^\s/@:]+:[^\s/@]+@"), r"\1" + HIDDEN + "@"),
+    (re.compile(r"\b(?:sk|pk|ghp|gho|xox[abprs]|AKIA)[-_]?[A-Za-z0-9_-]{14,}"), HIDDEN),
+)
+
+
+@cache
+def _own_secrets() -> re.Pattern[str] | None:
+    """What this process was told in variables that are named like secrets."""
+    values = {
+        value
+        for name, value in os.environ.items()
+        if _SECRET_NAME.search(name) and len(value) >= SECRET_CHARS_MIN
+    }
+    return re.compile("|".join(map(re.escape, sorted(values, key=len, reverse=True)))) if values else None
+
+
+def without_secrets(text: str) -> str:
+    """A text that others wrote, with what looks like a secret in it, or is one of this process, hidden."""
+    own = _own_secrets()
+    if own is not None:
+        text = own.sub(HIDDEN, text)
+    for pattern, shown in _SECRETS:
+        text = pattern.sub(shown, text)
+    return text
 
 
 def printable(entry: str) -> str:
@@ -27,7 +69,7 @@ def printable(entry: str) -> str:
 
 class _PrintableFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        return printable(without_secrets(super().format(record)))
 
 
 def configure() -> None:
@@ -38,7 +80,7 @@ def configure() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             # Plain: the pretty formatter prints local variables, and with them what jobs were given (R38).
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
-            lambda _logger, _method, entry: printable(str(entry)),
+            lambda _logger, _method, entry: printable(without_secrets(str(entry))),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )

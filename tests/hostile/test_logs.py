@@ -1,5 +1,6 @@
 """What jobs say reaches logs as text only (R38)."""
 
+import os
 import subprocess
 import sys
 
@@ -29,3 +30,39 @@ def test_r38_job_text_reaches_no_log_as_an_escape_and_none_without_bound() -> No
     assert "\\x1b[2J" in text
     assert "é" in text
     assert len(text) < 100_000
+
+
+TELL = """
+import logging
+import structlog
+from jobdeck_backend import logs
+
+logs.configure()
+told = [
+    "Authorization: Bearer abcdef0123456789",
+    'provider refused {"api_key": "hunter-22"}',
+    "GET https://me:hunter-33@example.org/x?token=hunter-44&page=2",
+    "key sk-proj-0123456789abcdefghij",
+    "a plain word: correct horse battery",
+]
+for one in told:
+    try:
+        raise ValueError(one)
+    except ValueError:
+        structlog.get_logger("jobdeck").exception("job failed", why=one)
+        logging.getLogger("distributed.worker").error("failed: %s", one)
+print(logs.without_secrets("max_tokens: 4000, tokens=12, https://example.org/a:b"))
+"""
+
+
+def test_r38_what_looks_like_a_secret_or_is_one_of_the_process_reaches_no_log() -> None:
+    environment = {**os.environ, "PROVIDER_API_KEY": "correct horse battery"}
+    said = subprocess.run(
+        [sys.executable, "-c", TELL], capture_output=True, check=True, timeout=30, env=environment
+    )
+    log = said.stderr.decode()
+    for secret in ("abcdef0123456789", "hunter", "abcdefghij", "battery"):
+        assert secret not in log
+    assert log.count("***") >= 15
+    assert "page=2" in log
+    assert said.stdout.decode().strip() == "max_tokens: 4000, tokens=12, https://example.org/a:b"

@@ -9,8 +9,8 @@ from jobdeck_backend.commands import delivery, execution, notices, operators, re
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import Verb
-from jobdeck_backend.jobs.records import Claim, Job, Lease, Status
-from jobdeck_backend.store import events, jobs, leases
+from jobdeck_backend.jobs.records import Aside, Claim, Job, Lease, Status
+from jobdeck_backend.store import attempts, events, jobs, leases
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from sqlalchemy import Connection
@@ -144,6 +144,20 @@ def test_r24_an_execution_is_taken_only_by_the_heartbeat_it_was_judged_by(tx: Co
     assert reclaim(124.0)
     assert stored(tx).status is Status.SUBMITTED
     assert not jobs.has_live_attempt(tx, "one")
+
+
+@pytest.mark.parametrize("given_up", [False, True], ids=["cancelled", "given up before"])
+def test_r15_a_late_result_is_kept_aside_and_is_never_the_jobs(tx: Connection, given_up: bool) -> None:
+    claim = start(tx)
+    operators.act(tx, "cancel", "one", operators.cancel, BY)
+    if given_up:
+        recovery.end_attempt(tx, lease(tx, 111.0), "one", 1, reason="worker lost", now=111.0)
+    assert execution.succeed(tx, claim, {"report": "late"}, [], 112.0) is False
+    aside = attempts.load_aside(tx, "one", 9)
+    assert aside == {1: Aside('{"report"', len('{"report":"late"}'), None)}
+    (attempt,) = jobs.load_attempts(tx, "one")
+    assert attempt.end_reason == ("worker lost" if given_up else "late result")
+    assert (stored(tx).status, stored(tx).output) == (Status.INTERRUPTED, None)
 
 
 def test_r15_a_cancel_acknowledged_after_the_plan_is_not_revoked(tx: Connection) -> None:

@@ -53,7 +53,7 @@ DAMAGES = {
     "a fence used twice": (
         (
             "INSERT INTO attempts SELECT job_id, 2, fence, worker, pid, epoch, started_at, heartbeat_at, "
-            "ended_at, end_reason, late_output FROM attempts WHERE job_id = 'done'"
+            "ended_at, end_reason, late_output, traceback FROM attempts WHERE job_id = 'done'"
         ),
         "I7",
         "attempt 2 has fence 1",

@@ -17,15 +17,18 @@ from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
+from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.cluster import ClusterScreen
 from jobdeck_tui.screens.dialogs import Question
 from jobdeck_tui.screens.drills import DrillsScreen
 from jobdeck_tui.screens.events import EventsScreen
+from jobdeck_tui.screens.failures import FailuresScreen
 from jobdeck_tui.screens.help import HelpScreen
 from jobdeck_tui.screens.job import JobScreen
 from jobdeck_tui.screens.jobs import JobsScreen
 from jobdeck_tui.screens.my_acts import MyActsScreen
+from jobdeck_tui.screens.queues import QueuesScreen
 from jobdeck_tui.screens.recovery import RecoveryScreen
 from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.text.format import plural
@@ -52,6 +55,9 @@ class DeckApp(GatedApp, inherit_bindings=False):
         "recovery": RecoveryScreen,
         "drills": DrillsScreen,
         "events": EventsScreen,
+        "queues": QueuesScreen,
+        "failures": FailuresScreen,
+        "audit": AuditScreen,
     }
     DEFAULT_MODE = "jobs"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,6 +66,9 @@ class DeckApp(GatedApp, inherit_bindings=False):
         Binding("3", "mode('recovery')", "Recovery"),
         Binding("4", "mode('drills')", "Drills"),
         Binding("5", "mode('events')", "Events"),
+        Binding("6", "mode('queues')", "Queues"),
+        Binding("7", "mode('failures')", "Failures"),
+        Binding("8", "mode('audit')", "Audit"),
         Binding("q", "leave_program", "Quit"),
         Binding("ctrl+c,ctrl+q", "leave_program", "Quit, from a dialog too", show=False, priority=True),
         Binding("L", "my_acts", "My acts and their results", show=False),

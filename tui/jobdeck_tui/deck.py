@@ -7,8 +7,19 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from jobdeck_tui.client.models import STATES, Cluster, DaskPicture, DaskWorker, Drill, Job, Overview
+from jobdeck_tui.client.models import (
+    STATES,
+    AuditRow,
+    Cluster,
+    DaskPicture,
+    DaskWorker,
+    Drill,
+    Job,
+    Overview,
+    Queue,
+)
 from jobdeck_tui.client.recovery import RecoveryPlan
+from jobdeck_tui.client.workers import Failure
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
 from jobdeck_tui.core.connection import Connection, Truth
@@ -16,6 +27,7 @@ from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.event_feed import EventFeed, Told
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
+from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.core.selection import Selection
 
 ARMED_SECONDS = 30.0
@@ -61,6 +73,9 @@ class Deck:
         self.cluster: Cluster | None = None
         self.plan: RecoveryPlan | None = None
         self.plan_trouble = ""
+        self.queues: Reading[Queue] = Reading()
+        self.failures: Reading[Failure] = Reading()
+        self.audit: Reading[AuditRow] = Reading()
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
         self.start_words = ""
@@ -175,14 +190,14 @@ class Deck:
         return changed
 
     def workers(self) -> tuple[DaskWorker, ...]:
-        """The workers in Dask's words, with the process ids only the backend knows."""
+        """The workers in Dask's words, with what only the backend knows: process ids, who takes no work."""
         told = self.cluster.workers if self.cluster is not None else ()
         if self.picture is None:
             return told
-        pids = {worker.name: worker.pid for worker in told}
-        return tuple(
-            replace(worker, pid=worker.pid or pids.get(worker.name)) for worker in self.picture.workers
-        )
+        known = {worker.name: worker for worker in told}
+        found = [_with_process(worker, known.get(worker.name)) for worker in self.picture.workers]
+        seen = {worker.name for worker in found}
+        return (*found, *(worker for worker in told if worker.name not in seen))
 
     def differences(self) -> list[str]:
         """Where Dask and the records disagree, in words."""
@@ -231,3 +246,7 @@ class Deck:
     def armed_left(self) -> float | None:
         """Seconds the arming still lasts; None when nothing is armed."""
         return self._armed[1] - self.now() if self.armed is not None and self._armed else None
+
+
+def _with_process(worker: DaskWorker, told: DaskWorker | None) -> DaskWorker:
+    return worker if told is None else replace(worker, pid=worker.pid or told.pid, state=told.state)

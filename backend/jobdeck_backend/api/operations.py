@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 
 from jobdeck_backend.api import schemas, shapes
+from jobdeck_backend.api.act_schemas import AuditQuery
 from jobdeck_backend.api.operations_acts import OPERATOR, UNSAID
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
@@ -33,8 +34,7 @@ def queues(serving: Serving) -> Response:
     with serving.database.read() as tx:
         names = sorted({*figures.queue_sizes(tx), *picture.paused})
         ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
-    views = [shapes.queue(name, picture, ended.get(name, 0), DONE_WINDOW_S) for name in names]
-    return shapes.answer({"queues": views})
+    return shapes.answer({"queues": shapes.queues(names, picture, ended, DONE_WINDOW_S)})
 
 
 @router.post("/queues/{name}/pause", response_model=schemas.QueueView, responses=BAD_NAME)
@@ -63,8 +63,8 @@ async def _set_paused(serving: Services, name: str, act: schemas.Act, *, paused:
 def _one_queue(serving: Services, name: str) -> Response:
     picture = serving.board.picture(max_age_s=0.0)
     with serving.database.read() as tx:
-        ended = figures.finished_since(tx, now() - DONE_WINDOW_S).get(name, 0)
-    return shapes.answer(shapes.queue(name, picture, ended, DONE_WINDOW_S))
+        ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
+    return shapes.answer(shapes.queues([name], picture, ended, DONE_WINDOW_S)[0])
 
 
 @router.get("/workflows", response_model=schemas.Workflows)
@@ -87,11 +87,14 @@ def workflows() -> Response:
 @router.get("/audit", response_model=schemas.Audit)
 def read_audit(
     serving: Serving,
-    after: Annotated[schemas.Number, Query(description="id of the last row seen")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    wanted: Annotated[AuditQuery, Query()],
 ) -> Response:
-    """Every act, oldest first, refused ones too."""
+    """Every act, refused ones too, oldest first unless the newest are asked for."""
+    asked = audit.Wanted(wanted.act, wanted.actor, wanted.job_id, wanted.refused)
     with serving.database.read() as tx:
-        found = audit.read_after(tx, after, limit)
-    next_after = found[-1]["id"] if len(found) == limit else None
-    return shapes.answer({"acts": [shapes.audit_row(row) for row in found], "next": next_after})
+        if wanted.newest:
+            found = audit.read_before(tx, wanted.before, wanted.limit, asked)
+        else:
+            found = audit.read_after(tx, wanted.after, wanted.limit, asked)
+    next_page = found[-1]["id"] if len(found) == wanted.limit else None
+    return shapes.answer({"acts": [shapes.audit_row(row) for row in found], "next": next_page})

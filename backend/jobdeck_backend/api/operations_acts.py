@@ -1,15 +1,16 @@
-"""The operations API's acts on one job: cancel, expire, resume, grant, and a verdict on an effect."""
+"""The operations API's acts on one job: cancel, expire, resume, grant, move, clone, a verdict on an effect."""
 
 import asyncio
 from typing import Any
+from uuid import uuid4
 
 from fastapi import APIRouter, Response
 
-from jobdeck_backend.api import schemas, shapes
+from jobdeck_backend.api import act_schemas, schemas, shapes
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import parse
 from jobdeck_backend.clock import now
-from jobdeck_backend.commands import effects, operators
+from jobdeck_backend.commands import effects, line, operators
 from jobdeck_backend.errors import InvalidInput, Refused
 from jobdeck_backend.jobs.records import EffectState
 from jobdeck_backend.store import effects as ledger
@@ -18,6 +19,7 @@ router = APIRouter(prefix="/v1/ops", tags=["operations API: acts"])
 
 OPERATOR = "operator"
 UNSAID = schemas.Act()
+SAME = act_schemas.Clone()
 """An act without a body: no reason, whatever the version."""
 
 ACT: dict[int | str, dict[str, Any]] = {
@@ -60,6 +62,25 @@ async def grant(job_id: str, grant: schemas.Grant, serving: Serving) -> Response
         extend_s = grant.extend_seconds or 0.0
         perform = operators.grant_until(lambda admission, at: max(admission.deadline or at, at) + extend_s)
     return await _act(serving, "grant", job_id, perform, grant)
+
+
+@router.post("/jobs/{job_id}/priority", response_model=schemas.JobRow, responses=ACT)
+async def prioritise(job_id: str, wanted: act_schemas.Priority, serving: Serving) -> Response:
+    """Move a job that waits for its start in the line."""
+    row = await _perform(serving, "priority", job_id, line.prioritise(wanted.priority), wanted)
+    # Dask keeps the order it was given: what it holds is handed over again.
+    serving.dispatcher.give_again([job_id])
+    return shapes.answer(row)
+
+
+@router.post("/jobs/{job_id}/clone", status_code=202, response_model=schemas.JobRow, responses=ACT)
+async def clone(job_id: str, serving: Serving, wanted: act_schemas.Clone = SAME) -> Response:
+    """Submit the same request again under a new id; answers the new job."""
+    new_id = wanted.job_id or str(uuid4())
+    await _perform(serving, "clone", job_id, line.clone(new_id), wanted)
+    serving.dispatcher.wake()
+    (view,) = await asyncio.to_thread(serving.board.load, [new_id])
+    return shapes.answer(shapes.job_row(view, now()), 202)
 
 
 @router.post("/jobs/{job_id}/effects/{key:path}", response_model=schemas.Effect, responses=ACT)

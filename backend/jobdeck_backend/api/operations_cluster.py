@@ -54,6 +54,7 @@ def _workers(serving: Services, known: tuple[DaskWorker, ...]) -> list[dict[str,
             "ready": one.ready,
             "memory": one.memory_bytes,
             "last_seen": round(one.last_seen_age, 3),
+            "state": serving.workers.state(one.name, one),
         }
         for one in known
     ]
@@ -68,7 +69,8 @@ def _workers(serving: Services, known: tuple[DaskWorker, ...]) -> list[dict[str,
     names = {one.name for one in known}
     for name, process in processes.items():
         if name not in names:
-            views.append({"name": name, "pid": process.pid or None, **unregistered})
+            state = serving.workers.state(name, None)
+            views.append({"name": name, "pid": process.pid or None, **unregistered, "state": state})
     return views
 
 

@@ -15,15 +15,16 @@ from jobdeck_backend.errors import InvalidInput, JobNotFound
 from jobdeck_backend.jobs import orders
 from jobdeck_backend.jobs.filters import compile_filter
 from jobdeck_backend.jobs.orders import Order, Place
-from jobdeck_backend.jobs.records import Admission, EffectState, Status
+from jobdeck_backend.jobs.records import Admission, Aside, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.scheduling.views import dask_state
-from jobdeck_backend.store import effects, jobs, notifications, rows
+from jobdeck_backend.store import attempts, effects, jobs, notifications, rows
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
 
 INPUT_SHOWN_CHARS = 20_000
+LATE_RESULT_SHOWN_CHARS = 4_000
 
 
 # The list.
@@ -120,7 +121,7 @@ def job_detail(job_id: str, serving: Serving) -> Response:
             "job": shapes.job_row(view, now()),
             "request": _request(admission),
             "transitions": [shapes.transition(row) for row in jobs.load_transitions(tx, job_id)],
-            "attempts": [shapes.attempt(one) for one in jobs.load_attempts(tx, job_id)],
+            "attempts": _attempts(tx, job_id),
             "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
             "effects": [shapes.effect(one) for one in effects.of_job(tx, job_id)],
             "artifacts": [],
@@ -135,6 +136,12 @@ def why(job_id: str, serving: Serving) -> Response:
     """Why a job is where it is."""
     with serving.database.read() as tx:
         return shapes.answer(shapes.why(_explained(serving, tx, job_id)[1]))
+
+
+def _attempts(tx: Connection, job_id: str) -> list[dict[str, Any]]:
+    aside = attempts.load_aside(tx, job_id, LATE_RESULT_SHOWN_CHARS)
+    nothing = Aside(None, None, None)
+    return [shapes.attempt(one, aside.get(one.attempt, nothing)) for one in jobs.load_attempts(tx, job_id)]
 
 
 def _request(admission: Admission) -> dict[str, Any]:
@@ -167,5 +174,6 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
         uncertain=next(
             (one for one in effects.open_of_job(tx, job_id) if one.state == EffectState.UNCERTAIN), None
         ),
+        drained=() if snapshot is None else snapshot.all_drained,
     )
     return view, explain(view, around, now())

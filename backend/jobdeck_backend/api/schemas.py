@@ -118,6 +118,11 @@ class Attempt(BaseModel):
     heartbeat_at: str
     ended_at: str | None
     end_reason: str | None
+    late_result: str | None = Field(
+        description="the beginning of a result that came after the job was taken away: kept aside"
+    )
+    late_result_chars: int | None
+    traceback: str | None = Field(description="where it failed, without anybody's values")
 
 
 class Stage(BaseModel):
@@ -242,6 +247,7 @@ class WorkerView(BaseModel):
     ready: int
     memory: int
     last_seen: float | None
+    state: Literal["starting", "running", "draining", "drained", "paused", "restarting"]
 
 
 class Disagreement(BaseModel):
@@ -366,7 +372,7 @@ class AuditRow(BaseModel):
 
 
 class Audit(BaseModel):
-    """Acts, oldest first; ``next`` is the ``after`` of the page after it."""
+    """Acts in the order asked for; ``next`` is the next page's ``after`` (newest first: ``before``)."""
 
     acts: list[AuditRow]
     next: int | None

@@ -13,6 +13,7 @@ from jobdeck_backend.recovery.reaper import Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
@@ -33,6 +34,7 @@ class Services:
     feed: Feed
     agreement: Agreement
     drills: Drills
+    workers: Workers
 
 
 async def _services(request: Request) -> Services:

@@ -1,5 +1,6 @@
 """Records as the operations API writes them: the shapes of ``schemas``, made as plain dictionaries."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -9,10 +10,11 @@ from jobdeck_backend.addresses import origin
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.jobs.forecast import ServiceTime
-from jobdeck_backend.jobs.records import Attempt, Effect, Lease, Notification, StageRun, StoredEvent
+from jobdeck_backend.jobs.records import Aside, Attempt, Effect, Lease, Notification, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.store.figures import LineRow
 
 EFFECT_TEXT_SHOWN_CHARS = 4_000
 
@@ -80,7 +82,7 @@ def transition(row: dict[str, Any]) -> dict[str, Any]:
     return {"at": zulu_iso(row["at"]), **{name: row[name] for name in names}}
 
 
-def attempt(one: Attempt) -> dict[str, Any]:
+def attempt(one: Attempt, aside: Aside) -> dict[str, Any]:
     """``Attempt``."""
     return {
         "attempt": one.attempt,
@@ -92,6 +94,9 @@ def attempt(one: Attempt) -> dict[str, Any]:
         "heartbeat_at": zulu_iso(one.heartbeat_at),
         "ended_at": zulu_iso(one.ended_at),
         "end_reason": one.end_reason,
+        "late_result": aside.late_result,
+        "late_result_chars": aside.late_result_chars,
+        "traceback": aside.traceback,
     }
 
 
@@ -205,9 +210,19 @@ def service_time(time: ServiceTime) -> dict[str, float]:
     }
 
 
-def queue(name: str, picture: Picture, ended: int, window_s: float) -> dict[str, Any]:
-    """``QueueView``; ``ended`` jobs of it ended within the last ``window_s`` seconds."""
-    line = [row for row in picture.line if row.queue == name]
+def queues(
+    names: Iterable[str], picture: Picture, ended: Mapping[str, int], window_s: float
+) -> list[dict[str, Any]]:
+    """``QueueView`` of each; ``ended``: by queue how many jobs ended within the last ``window_s`` seconds."""
+    lines: dict[str, list[LineRow]] = {}
+    for row in picture.line:
+        lines.setdefault(row.queue, []).append(row)
+    return [_queue(name, lines.get(name, ()), picture, ended.get(name, 0), window_s) for name in names]
+
+
+def _queue(
+    name: str, line: Sequence[LineRow], picture: Picture, ended: int, window_s: float
+) -> dict[str, Any]:
     depth: dict[str, int] = {}
     for row in line:
         state = picture.states[row.job_id].value

@@ -45,6 +45,13 @@ def take_back(tx: Connection, job_ids: Sequence[str]) -> None:
     dispatch.take_back(tx, job_ids)
 
 
+def take_back_unstarted(tx: Connection, job_ids: Sequence[str]) -> list[str]:
+    """Return those to the backlog that nobody has started; answers which."""
+    unstarted = sorted(dispatch.unstarted(tx, job_ids))
+    dispatch.take_back(tx, unstarted)
+    return unstarted
+
+
 def take_back_other_epochs(tx: Connection, epoch: int) -> int:
     """A new scheduler knows nothing: return what older ones held. Answers how many."""
     return dispatch.take_back_other_epochs(tx, epoch)

@@ -10,7 +10,7 @@ from jobdeck_backend.commands.transition import UNSTARTED, load, move
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Attempt, Claim, Job, NewEvent, StageRun, Status
-from jobdeck_backend.store import dispatch, effects, events, jobs
+from jobdeck_backend.store import attempts, dispatch, effects, events, jobs
 
 STOPPED = "this execution no longer owns its job"
 
@@ -126,7 +126,9 @@ def succeed(
     owned = _owned(tx, claim)
     encoded = events.encode(output)
     if owned is None:
-        end(tx, claim, "late result", now, late_output=encoded)
+        end(tx, claim, "late result", now)
+        # Also where the attempt had been given up before: nothing that was worked out is thrown away.
+        attempts.keep_aside(tx, claim.job_id, claim.attempt, late_output=encoded)
         return False
     admission, job = owned
     unknown = effects.open_of_job(tx, claim.job_id)
@@ -152,9 +154,19 @@ def succeed(
 
 
 def fail(
-    tx: Connection, claim: Claim, error: str, error_type: str, told: Sequence[NewEvent], now: float
+    tx: Connection,
+    claim: Claim,
+    error: str,
+    error_type: str,
+    told: Sequence[NewEvent],
+    now: float,
+    *,
+    traceback: str | None = None,
 ) -> bool:
-    """FAILURE with its reason; False when the job was no longer this claim's."""
+    """FAILURE with its reason; False when the job was no longer this claim's.
+
+    The traceback stays with the attempt.
+    """
     owned = _owned(tx, claim)
     if owned is not None:
         _admission, job = owned
@@ -162,6 +174,8 @@ def fail(
         columns = {"error": error, "error_type": error_type}
         move(tx, job, Verb.FAIL, now=now, actor=claim.worker, reason=error, told=[*told, failure], **columns)
     end(tx, claim, "failed", now)
+    if traceback is not None:
+        attempts.keep_aside(tx, claim.job_id, claim.attempt, traceback=traceback)
     return owned is not None
 
 
@@ -199,7 +213,7 @@ def stop(tx: Connection, claim: Claim, now: float) -> None:
     end(tx, claim, "cancelled" if cancelled else "stopped", now)
 
 
-def end(tx: Connection, claim: Claim, reason: str, now: float, late_output: str | None = None) -> None:
+def end(tx: Connection, claim: Claim, reason: str, now: float) -> None:
     """The execution's thread is over and its slot free, whatever became of the job.
 
     However it ended: a cancel that waits for that is acknowledged by it, as long as its fence is the job's (R15).
@@ -209,7 +223,7 @@ def end(tx: Connection, claim: Claim, reason: str, now: float, late_output: str 
     if waited_for and job.cancel_requested_at is not None and job.cancel_acknowledged_at is None:
         jobs.update_job(tx, job, cancel_acknowledged_at=now)
         events.append(tx, claim.job_id, [notices.cancelled(job.error or "cancelled by user")], now)
-    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason, late_output=late_output)
+    jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason)
 
 
 def expire(

@@ -118,8 +118,17 @@ class Attempt:
     heartbeat_at: float
     ended_at: float | None = None
     end_reason: str | None = None
-    late_output: str | None = None
-    """A result that came after the job was taken away: kept aside, never the job's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What an attempt left beside the job's record; texts are cut where they were asked for shorter."""
+
+    late_result: str | None
+    """JSON of a result that came after the job was taken away: kept aside, never the job's."""
+    late_result_chars: int | None
+    traceback: str | None
+    """Where it failed: lines of code, nobody's values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ class Surroundings:
     """Its execution that has not ended."""
     uncertain: Effect | None = None
     """Its first effect of which nobody knows whether it happened."""
+    drained: Sequence[str] = ()
+    """All workers, where every one of them is drained."""
 
 
 def explain(view: JobView, around: Surroundings, now: float) -> Why:
@@ -62,6 +64,9 @@ def explain(view: JobView, around: Surroundings, now: float) -> Why:
         return Why("paused", text, {"queue": view.source.queue, "paused_by": around.paused_by})
     if around.cluster_state not in {"up", "suspect"}:
         return _without_scheduler(around.cluster_state, delivered=delivered)
+    if around.drained:
+        text = f"Every worker is drained ({', '.join(around.drained)}): none takes anything new. Restart one."
+        return Why("no_worker", text, {"drained": list(around.drained)})
     if around.slots_total == 0:
         text = "There is no worker to run it on. One is started by itself; nothing is lost meanwhile."
         return Why("no_worker", text, {"slots_total": 0})

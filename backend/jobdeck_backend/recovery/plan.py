@@ -42,7 +42,8 @@ class Situation:
     """Its execution whose end is not on record."""
     worker_gone: bool
     loss: str
-    """What took the worker: ``worker lost`` or ``scheduler lost``; read only when it is gone."""
+    """What took the worker: ``worker lost``, ``worker restarted`` (by an operator: the job's attempts do not count
+    it) or ``scheduler lost``; read only when it is gone."""
     lost_attempts: int
     """Earlier executions that ended with their worker, since the job was last resumed by a person."""
     last_stage: str | None

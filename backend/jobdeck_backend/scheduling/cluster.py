@@ -8,7 +8,6 @@ import asyncio
 import shutil
 import signal
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Literal, Protocol
 
 import dask
@@ -18,6 +17,7 @@ from distributed import Client
 from jobdeck_backend.clock import now
 from jobdeck_backend.scheduling import snapshot as dask_snapshot
 from jobdeck_backend.scheduling.forks import ForkedProcess, ForkServer
+from jobdeck_backend.scheduling.process_logs import ProcessLogs
 from jobdeck_backend.scheduling.snapshot import Snapshot
 from jobdeck_backend.settings import Settings
 
@@ -60,7 +60,8 @@ class EmbeddedCluster:
         self._next_epoch = next_epoch
         self._listener = listener
         self._directory = settings.state_dir / "dask"
-        self._forks = ForkServer(self.log_path("forkserver"))
+        self.logs = ProcessLogs(settings.state_dir / "logs", lambda: self.workers)
+        self._forks = ForkServer(self.logs.path("forkserver"))
         self._task: asyncio.Task[None] | None = None
         self._lost_workers: asyncio.Queue[ForkedProcess] = asyncio.Queue()
         self._workers_started = 0
@@ -73,10 +74,6 @@ class EmbeddedCluster:
         self.scheduler: ForkedProcess | None = None
         self.workers: dict[str, ForkedProcess] = {}
 
-    def log_path(self, name: str) -> Path:
-        """Where a process of that name writes its log."""
-        return self._settings.state_dir / "logs" / f"{name.split('-e', maxsplit=1)[0]}.log"
-
     def is_alive(self, worker: str) -> bool:
         """Whether that worker's process exists: certain, since the processes are our own."""
         process = self.workers.get(worker)
@@ -86,9 +83,11 @@ class EmbeddedCluster:
         """Begin to bring the first epoch up; answers at once."""
         dask.config.set({"distributed.diagnostics.computations.nframes": 0})
         self._task = asyncio.create_task(self._run(), name="cluster")
+        self.logs.start()
 
     async def stop(self) -> None:
         """End every process."""
+        await self.logs.stop()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -126,10 +125,10 @@ class EmbeddedCluster:
         await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self._forks.running:
-            self._forks = ForkServer(self.log_path("forkserver"))
+            self._forks = ForkServer(self.logs.path("forkserver"))
             await self._forks.start()
         self.scheduler = await self._forks.fork(
-            "scheduler", f"scheduler-e{self.epoch}", self.log_path("scheduler"), lambda _process: None
+            "scheduler", f"scheduler-e{self.epoch}", self.logs.path("scheduler"), lambda _process: None
         )
         ready = await self.scheduler.ready()
         self.address, self.dashboard_url = ready["address"], ready["dashboard_url"]
@@ -148,7 +147,7 @@ class EmbeddedCluster:
         self.workers[name] = await self._forks.fork(
             "worker",
             name,
-            self.log_path("worker"),
+            self.logs.path(name),
             self._lost_workers.put_nowait,
             scheduler=self.address,
             threads=self._settings.dask_threads_per_worker,

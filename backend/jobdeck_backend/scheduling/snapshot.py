@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client
+from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 HANDLER = "jobdeck_snapshot"
+DRAIN_HANDLER = "jobdeck_drain"
+# Not ``paused``: a worker with a memory limit ends that by itself as soon as it has memory.
+DRAINED = Status.closing_gracefully
 KEY_PREFIX = "job"
 
 
@@ -28,6 +32,20 @@ class DaskWorker:
     ready: int
     memory_bytes: int
     last_seen_age: float
+    processing: int = 0
+    """Tasks the scheduler gave it that are not finished."""
+    status: str = "running"
+    """Dask's word for it; ``paused`` where it ran short of memory."""
+
+    @property
+    def takes_work(self) -> bool:
+        """Whether Dask may give it something new."""
+        return self.status == Status.running.name
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether it was told to take nothing new."""
+        return self.status == DRAINED.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +59,29 @@ class Snapshot:
     jobs: dict[str, str]
 
     @property
+    def all_drained(self) -> tuple[str, ...]:
+        """The names of all workers, where every one of them is drained."""
+        names = tuple(worker.name for worker in self.workers if worker.is_drained)
+        return names if len(names) == len(self.workers) else ()
+
+    @property
     def slots(self) -> int:
-        """Threads that exist now."""
-        return sum(worker.threads for worker in self.workers)
+        """Threads that take work now; of a drained worker those that still have some."""
+        return sum(
+            worker.threads if worker.takes_work else min(worker.threads, worker.processing)
+            for worker in self.workers
+        )
 
 
 class SnapshotPlugin(SchedulerPlugin):
-    """Adds the ``jobdeck_snapshot`` call to a scheduler. O(our keys + workers)."""
+    """Adds the ``jobdeck_snapshot`` call to a scheduler, O(our keys + workers), and ``jobdeck_drain``."""
 
     name = "jobdeck-snapshot"
 
     async def start(self, scheduler: Any) -> None:
         """Called by distributed when the plugin is registered."""
         scheduler.handlers[HANDLER] = lambda: _describe(scheduler)
+        scheduler.handlers[DRAIN_HANDLER] = lambda worker: _drain(scheduler, worker)
 
 
 def _describe(scheduler: Any) -> dict[str, Any]:
@@ -78,9 +106,40 @@ def _describe(scheduler: Any) -> dict[str, Any]:
                 "ready": counts.get("ready", 0),
                 "memory_bytes": worker.metrics.get("memory", 0),
                 "last_seen_age": max(0.0, now - worker.last_seen),
+                "processing": len(worker.processing),
+                "status": worker.status.name,
             }
         )
     return {"id": scheduler.id, "tasks": states, "jobs": jobs, "workers": workers}
+
+
+def _drain(scheduler: Any, name: str) -> dict[str, Any]:
+    """Dask gives the worker nothing more, what it executes goes on; the worker is told, too.
+
+    It is the first half of retiring it. The second one would run its tasks again elsewhere while their threads go
+    on here.
+    """
+    worker = next((one for one in scheduler.workers.values() if str(one.name) == name), None)
+    if worker is None:
+        return {"jobs": None}
+    stimulus = f"jobdeck-drain-{time.time()}"
+    scheduler.handle_worker_status_change(DRAINED, worker, stimulus)
+    told = {"op": "worker-status-change", "status": DRAINED.name, "stimulus_id": stimulus}
+    scheduler.stream_comms[worker.address].send(told)
+    keys = [task.key for task in worker.processing]
+    return {"jobs": [key[1] for key in keys if isinstance(key, tuple) and key[0] == KEY_PREFIX]}
+
+
+async def drain(client: Client, worker: str, timeout_s: float) -> list[str] | None:
+    """Let a worker take nothing new; answers the jobs whose keys it has, None when Dask does not know it.
+
+    Raises ``TimeoutError`` or ``OSError`` when the scheduler does not answer.
+    """
+    answer = await asyncio.wait_for(getattr(client.scheduler, DRAIN_HANDLER)(worker=worker), timeout_s)
+    if answer is None:
+        raise OSError("the scheduler lacks jobdeck's plugin")
+    held: list[str] | None = answer["jobs"]
+    return held
 
 
 async def read(client: Client, read_at: float, timeout_s: float) -> Snapshot:

@@ -6,6 +6,7 @@ Running and storing are apart: ``_work`` ends in one of a few values, ``_conclud
 import asyncio
 import os
 import threading
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ from jobdeck_backend.commands import execution
 from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
 from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Claim
+from jobdeck_backend.logs import without_secrets
 from jobdeck_backend.scheduling.heart import Heart
 from jobdeck_backend.scheduling.ledger import ExecutionLedger
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
@@ -34,6 +36,7 @@ log = structlog.get_logger(__name__)
 # Super-steps of one graph; LangGraph's own default is 10,007.
 RECURSION_LIMIT = 1_000
 ERROR_CHARS_MAX = 2_000
+TRACEBACK_CHARS_MAX = 16_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Failed:
 
     error: str
     error_type: str
+    traceback: str
 
 
 @dataclass(frozen=True)
@@ -163,8 +167,8 @@ class Execution:
             if self._timeout is not None and self._timeout.expired():
                 return Expired()
             log.exception("job failed", job_id=self.claim.job_id)
-            text = f"{type(error).__name__}: {error}"[:ERROR_CHARS_MAX]
-            return Failed(text, type(error).__name__)
+            text = without_secrets(f"{type(error).__name__}: {error}")[:ERROR_CHARS_MAX]
+            return Failed(text, type(error).__name__, _traceback_of(error))
 
     async def _run_graph(self) -> Mapping[str, Any]:
         admission = self.claim.admission
@@ -230,8 +234,8 @@ class Execution:
             match ending:
                 case Succeeded(output):
                     execution.succeed(connection, self.claim, output, told, now())
-                case Failed(error, error_type):
-                    execution.fail(connection, self.claim, error, error_type, told, now())
+                case Failed(error, error_type, where):
+                    execution.fail(connection, self.claim, error, error_type, told, now(), traceback=where)
                 case Expired():
                     execution.end(connection, self.claim, "expired", now())
                 case Held(reason):
@@ -239,3 +243,9 @@ class Execution:
                 case Stopped():
                     execution.stop(connection, self.claim, now())
         reached(FaultPoint.CONCLUDED, self.claim.job_id)
+
+
+def _traceback_of(error: Exception) -> str:
+    """Where it failed: lines of code without anybody's values; of a long one the end, which says most."""
+    text = without_secrets("".join(traceback.format_exception(error)).rstrip())
+    return text if len(text) <= TRACEBACK_CHARS_MAX else "… (cut)\n" + text[-TRACEBACK_CHARS_MAX:]

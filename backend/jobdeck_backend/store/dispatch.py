@@ -1,7 +1,7 @@
 """What the dispatcher reads and marks: the backlog in order, and which jobs Dask holds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, bindparam, exists, func, select, update
 
@@ -71,6 +71,12 @@ def take_back(tx: Connection, job_ids: Sequence[str]) -> None:
     """Return delivered jobs that nobody started to the backlog."""
     statement = update(jobs).where(jobs.c.job_id.in_(job_ids), jobs.c.status == Status.SUBMITTED)
     tx.execute(statement.values(delivered_epoch=None, delivered_at=None))
+
+
+def unstarted(tx: Connection, job_ids: Collection[str]) -> set[str]:
+    """Which of these jobs nobody has started."""
+    statement = select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids), jobs.c.status == Status.SUBMITTED)
+    return set(tx.execute(statement).scalars())
 
 
 def take_back_other_epochs(tx: Connection, epoch: int) -> int:

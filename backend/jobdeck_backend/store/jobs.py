@@ -221,13 +221,12 @@ def end_attempt(
     now: float,
     reason: str,
     *,
-    late_output: str | None = None,
     heartbeat_at: float | None = None,
 ) -> bool:
     """Store that an execution's thread has ended; False when that was on record already, or when there has been a
     heartbeat since the one at ``heartbeat_at``."""
     expected = {"expected_id": job_id, "expected_attempt": attempt}
-    values = {"ended_at": now, "end_reason": reason, "late_output": late_output}
+    values = {"ended_at": now, "end_reason": reason}
     statement = _END_ATTEMPT if heartbeat_at is None else _END_SILENT_ATTEMPT
     silent = {} if heartbeat_at is None else {"expected_heartbeat": heartbeat_at}
     return tx.execute(statement, expected | silent | values).rowcount == 1

@@ -27,7 +27,7 @@ _SOURCE = (
         admissions.c.queue,
         admissions.c.owner,
         admissions.c.deadline,
-        admissions.c.priority,
+        jobs.c.priority,
         admissions.c.accepted_at,
         admissions.c.outcome,
         admissions.c.outcome_reason,

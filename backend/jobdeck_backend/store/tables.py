@@ -148,6 +148,7 @@ attempts = Table(
     Column("ended_at", Float),
     Column("end_reason", String(64)),
     Column("late_output", Text),
+    Column("traceback", Text),
 )
 _LIVE = text("ended_at IS NULL")
 Index("attempts_live", attempts.c.worker, sqlite_where=_LIVE, postgresql_where=_LIVE)

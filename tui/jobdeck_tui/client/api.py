@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
 
-from . import decode, models, recovery
+from . import decode, models, recovery, workers
 from .errors import NotUnderstood
 from .fields import Fields, Unreadable, many
 from .http import Http
@@ -79,6 +79,25 @@ class Api:
             decode.job, await self.http.post(*act_call(act, job_id, version, reason, extend_seconds))
         )
 
+    async def prioritise(
+        self, job_id: str, priority: int, *, version: int | None = None, reason: str | None = None
+    ) -> models.Job:
+        """Move a job in the line; give the row after it."""
+        fields = {"priority": priority, "version": version, "reason": reason}
+        return _read(decode.job, await self.http.post(f"{job_path(job_id)}/priority", fields))
+
+    async def clone(
+        self, job_id: str, *, version: int | None = None, reason: str | None = None
+    ) -> models.Job:
+        """Submit a job's request again under a new id; give the new job."""
+        fields = {"version": version, "reason": reason}
+        return _read(decode.job, await self.http.post(f"{job_path(job_id)}/clone", fields))
+
+    async def audit(self, limit: int) -> tuple[models.AuditRow, ...]:
+        """Read the newest acts, newest first."""
+        page = await self.http.get(f"{OPS}/audit", {"newest": "true", "limit": limit})
+        return _list(decode.audit_row, page, "acts")
+
     async def judge(
         self, job_id: str, key: str, verdict: str, *, proof: str | None = None, reason: str | None = None
     ) -> models.Effect:
@@ -93,13 +112,24 @@ class Api:
         """Read every queue."""
         return _list(decode.queue, await self.http.get(f"{OPS}/queues"), "queues")
 
-    async def pause_queue(self, name: str) -> None:
-        """Stop handing out a queue's jobs; it goes on accepting them."""
-        await self.http.post(f"{OPS}/queues/{quote(name, safe='')}/pause", {})
+    async def set_paused(self, name: str, *, paused: bool, reason: str | None = None) -> models.Queue:
+        """Stop handing out a queue's jobs (it goes on accepting them), or hand them out again."""
+        return _read(decode.queue, await self.http.post(*pause_call(name, paused=paused, reason=reason)))
 
-    async def resume_queue(self, name: str) -> None:
-        """Hand out a queue's jobs again."""
-        await self.http.post(f"{OPS}/queues/{quote(name, safe='')}/resume", {})
+    async def act_on_worker(
+        self, name: str, act: str, *, reason: str | None = None, grace_seconds: float | None = None
+    ) -> workers.WorkerAct:
+        """Drain or restart a worker; answers at once, while its jobs go on."""
+        call = worker_call(name, act, reason, grace_seconds)
+        return _read(workers.worker_act, await self.http.post(*call))
+
+    async def worker_log(self, name: str, tail: int) -> workers.WorkerLog:
+        """Read the last lines of a worker's log."""
+        return _read(workers.worker_log, await self.http.get(f"{worker_path(name)}/log", {"tail": tail}))
+
+    async def failures(self) -> tuple[workers.Failure, ...]:
+        """Read what failed, by kind."""
+        return _list(workers.failure, await self.http.get(f"{OPS}/failures"), "failures")
 
     async def start_drill(self, fault: str, *, confirm: str, target: str | None = None) -> models.Drill:
         """Inject a fault; ``confirm`` repeats its name as the operator typed it."""
@@ -153,6 +183,25 @@ def act_call(
     """Give path and body of an act."""
     fields = {"version": version, "reason": reason, "extend_seconds": extend_seconds}
     return f"{job_path(job_id)}/{act}", {name: value for name, value in fields.items() if value is not None}
+
+
+def worker_path(name: str) -> str:
+    """Give the operations API's path of a worker."""
+    return f"{OPS}/workers/{quote(name, safe='')}"
+
+
+def worker_call(
+    name: str, act: str, reason: str | None, grace_seconds: float | None
+) -> tuple[str, dict[str, object]]:
+    """Give path and body of an act on a worker."""
+    fields = {"reason": reason, "grace_seconds": grace_seconds}
+    path = f"{worker_path(name)}/{act}"
+    return path, {field: value for field, value in fields.items() if value is not None}
+
+
+def pause_call(name: str, *, paused: bool, reason: str | None) -> tuple[str, dict[str, object]]:
+    """Give path and body of pausing a queue, or of letting it go on."""
+    return f"{OPS}/queues/{quote(name, safe='')}/{'pause' if paused else 'resume'}", {"reason": reason}
 
 
 def verdict_call(

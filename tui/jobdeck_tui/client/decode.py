@@ -9,9 +9,11 @@ from jobdeck_tui.text.sanitise import one_line
 from . import models
 from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
 from .recovery import recovery
+from .workers import TRACEBACK_LIMIT
 
 REPORT_LIMIT = 2_000_000
 KEY_LIMIT = 1_000
+LATE_RESULT_LIMIT = 4_000
 
 
 def job(data: object) -> models.Job:
@@ -159,6 +161,9 @@ def attempt(data: object) -> models.Attempt:
         heartbeat_at=row.time("heartbeat_at"),
         ended_at=row.maybe_time("ended_at"),
         end_reason=row.maybe_text("end_reason", NOTE_LIMIT),
+        late_result=row.body("late_result", LATE_RESULT_LIMIT),
+        late_result_chars=row.maybe_integer("late_result_chars"),
+        traceback=row.body("traceback", TRACEBACK_LIMIT),
     )
 
 
@@ -249,6 +254,7 @@ def worker(data: object) -> models.DaskWorker:
         ready=row.integer("ready"),
         memory_bytes=row.integer("memory"),
         last_seen_age=row.maybe_number("last_seen"),
+        state=row.maybe_text("state") or "running",
     )
 
 

@@ -141,6 +141,10 @@ class Attempt:
     heartbeat_at: float
     ended_at: float | None
     end_reason: str | None
+    late_result: str | None = None
+    """The beginning of a result that came after the job was taken away, of ``late_result_chars``."""
+    late_result_chars: int | None = None
+    traceback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +220,8 @@ class DaskWorker:
     ready: int
     memory_bytes: int
     last_seen_age: float | None
+    state: str = "running"
+    """In the backend's words: starting, running, draining, drained, paused, restarting."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from jobdeck_tui.client.models import DaskPicture, DaskWorker, Overview, Scheduler
-from jobdeck_tui.text.format import NONE, age, bar, elapsed, number, plural, size
+from jobdeck_tui.core.worker_words import worker_rows
+from jobdeck_tui.text.format import NONE, age, elapsed, number, plural
 
 Piece = tuple[str, str]
 Row = list[Piece]
@@ -23,7 +24,9 @@ def scheduler_piece(scheduler: Scheduler) -> Piece:
     return SCHEDULER_WORDS.get(scheduler.state, (scheduler.state, "warn"))
 
 
-def strip(overview: Overview | None, picture: DaskPicture | None, width: int) -> Row:
+def strip(
+    overview: Overview | None, picture: DaskPicture | None, workers: Sequence[DaskWorker], width: int
+) -> Row:
     """One line under the counts: the scheduler, its epoch, and waiting, queued and processing by worker."""
     if overview is None:
         return [(" Dask  not known yet", "faint")]
@@ -46,15 +49,18 @@ def strip(overview: Overview | None, picture: DaskPicture | None, width: int) ->
     if not picture.workers:
         row.append((f" {tasks.get('processing', 0)}", ""))
     room = width - sum(len(text) for text, _ in row)
-    for count, worker in enumerate(picture.workers[:WORKERS_IN_STRIP_MAX]):
+    for count, worker in enumerate(workers[:WORKERS_IN_STRIP_MAX]):
         text = f" {worker.name} {worker.executing}/{worker.threads}"
         if worker.ready:
             text += f"+{worker.ready}"
+        if worker.state != "running":
+            text += f" {worker.state}"
         if len(text) + 4 > room:
-            row.append((f" +{len(picture.workers) - count}", "faint"))
+            row.append((f" +{len(workers) - count}", "faint"))
             break
         room -= len(text)
-        row.append((text, "running" if worker.executing else "faint"))
+        look = "running" if worker.executing else "faint"
+        row.append((text, look if worker.state == "running" else "warn"))
     return row
 
 
@@ -64,8 +70,9 @@ def cluster_rows(
     workers: Sequence[DaskWorker],
     now: float,
     width: int,
+    chosen: str | None = None,
 ) -> list[Row]:
-    """The whole of Dask's picture beside the records."""
+    """The whole of Dask's picture beside the records; the ``chosen`` worker is pointed at."""
     if overview is None:
         return [[(" Nothing is known of the cluster yet.", "faint")]]
     scheduler = overview.scheduler
@@ -83,9 +90,7 @@ def cluster_rows(
         [],
     ]
     rows.append([(f" {plural(len(workers) or overview.workers, 'worker')}", "strong")])
-    rows.append([("   WORKER      PID     THREADS     RUN READY MEMORY   SEEN", "faint")])
-    rows += [_worker(worker, width) for worker in workers]
-    return rows
+    return [*rows, *worker_rows(workers, chosen, width)]
 
 
 def _beside(overview: Overview, picture: DaskPicture | None, now: float) -> list[Row]:
@@ -107,23 +112,6 @@ def _beside(overview: Overview, picture: DaskPicture | None, now: float) -> list
     kept = f" backlog {counts.get('backlog', 0)} not handed over"
     read = f"; Dask read {age(now - picture.read_at)} ago" if picture is not None else ""
     return [head, dask, records, [(parts + kept + read, "faint")]]
-
-
-def _worker(worker: DaskWorker, width: int) -> Row:
-    full = worker.executing / worker.threads if worker.threads else 0.0
-    row: Row = [
-        (f"   {worker.name[:11]:<11}", "strong"),
-        (f" {worker.pid or NONE!s:<7}", ""),
-        (
-            f" {worker.executing}/{worker.threads} {bar(full, 6)}  ",
-            "running" if worker.executing else "faint",
-        ),
-        (f"{worker.executing:>4} {worker.ready:>5} {size(worker.memory_bytes):>6}", ""),
-        (f" {age(worker.last_seen_age):>6}", "warn" if (worker.last_seen_age or 0.0) > 5 else ""),
-    ]
-    if width >= 100 and worker.address:
-        row.append((f"  {worker.address}", "faint"))
-    return row
 
 
 def agreement_rows(words: Sequence[str], *, known: bool) -> list[Row]:

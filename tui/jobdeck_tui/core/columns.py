@@ -1,6 +1,6 @@
 """Which columns a width has room for, and what stands in them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import Job
@@ -40,9 +40,9 @@ COLUMNS = (
 )
 
 
-def visible(width: int) -> tuple[Column, ...]:
+def visible(width: int, columns: Sequence[Column] = COLUMNS) -> tuple[Column, ...]:
     """Give the columns shown on ``width`` cells; the note takes what the others leave."""
-    shown = [column for column in COLUMNS if column.from_width <= width <= column.to_width]
+    shown = [column for column in columns if column.from_width <= width <= column.to_width]
     taken = GUTTER + sum(column.width + 1 for column in shown if column.key != "note")
     return tuple(
         Column("note", column.title, max(width - taken, 4), column.from_width)

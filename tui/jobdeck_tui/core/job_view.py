@@ -12,6 +12,7 @@ from jobdeck_tui.text.format import (
     duration,
     elapsed,
     instant,
+    number,
     plural,
     short_id,
     state_label,
@@ -170,7 +171,11 @@ def record_rows(detail: JobDetail) -> list[Row]:
         ("callback", callback_words(detail.notification)),
     )
     rows += [[(f" {name:<14}", "faint"), (value, "")] for name, value in facts_of]
-    rows += [[], [(" ATTEMPTS", "strong")], *[_attempt(attempt) for attempt in detail.attempts]]
+    rows += [
+        [],
+        [(" ATTEMPTS", "strong")],
+        *[row for attempt in detail.attempts for row in _attempt(attempt)],
+    ]
     rows += [[], [(" TRANSITIONS", "strong")]]
     for change in detail.transitions:
         rows.append(
@@ -202,15 +207,28 @@ def callback_words(told: Notification | None) -> str:
     return words
 
 
-def _attempt(attempt: Attempt) -> Row:
+def _attempt(attempt: Attempt) -> Iterator[Row]:
     ended = (
         f"ended {clock(attempt.ended_at)}: {attempt.end_reason or NONE}" if attempt.ended_at else "going on"
     )
-    return [
+    yield [
         (f" {attempt.attempt}", "strong"),
         (f"  fence {attempt.fence}  worker {attempt.worker}  pid {attempt.pid}  epoch {attempt.epoch}", ""),
         (f"  {clock(attempt.started_at)}, heartbeat {clock(attempt.heartbeat_at)}, {ended}", "faint"),
     ]
+
+    if attempt.late_result is not None:
+        chars = attempt.late_result_chars or len(attempt.late_result)
+        cut = f", its beginning of {number(chars)} characters" if chars > len(attempt.late_result) else ""
+        yield [(f"   ⚠ late result kept aside: it came after the job was taken away{cut}", "warn")]
+        yield from _text_rows(attempt.late_result)
+    if attempt.traceback is not None:
+        yield [("   ✖ failed here:", "failed")]
+        yield from _text_rows(attempt.traceback)
+
+
+def _text_rows(text: str) -> Iterator[Row]:
+    return ([(f"     {line}", "faint")] for line in text.split("\n"))
 
 
 def _request(name: str, value: object) -> Row:

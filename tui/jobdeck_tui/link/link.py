@@ -11,6 +11,7 @@ from jobdeck_tui.deck import Deck
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
 from jobdeck_tui.link.listing import Listing
+from jobdeck_tui.link.operations import Operations
 from jobdeck_tui.link.recovery import RecoveryReader
 from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
@@ -44,6 +45,7 @@ class Link:
         self._listing = Listing(self._wire)
         self.recovery = RecoveryReader(self._wire)
         self.sender = Sender(self._wire)
+        self.operations = Operations(self._wire)
 
     def open(self) -> None:
         """Begins, on the running event loop."""

@@ -15,7 +15,11 @@ ACT_BINDINGS: list[BindingType] = [
     Binding("e", "act('expire')", "Expire"),
     Binding("r", "act('resume')", "Resume"),
     Binding("u", "undo", "Undo"),
+    Binding("a", "again", "Submit it again as a new job", show=False),
+    Binding("plus", "move_in_line(1)", "Up in the line (priority)", show=False, key_display="+"),
+    Binding("minus", "move_in_line(-1)", "Down in the line (priority)", show=False, key_display="-"),
 ]
+PRIORITY_MAX = 1000
 
 
 class ActingScreen(DeckScreen):
@@ -117,6 +121,47 @@ class ActingScreen(DeckScreen):
 
         over = "Its deadline has passed; resumed as it is, it would expire at once."
         self.app.push_screen(GrantOffer(job.job_id, over), answered)
+
+    def _one_target(self, what: str) -> Job | None:
+        """The job that an act on just one is for; what is missing is said."""
+        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        if not self.chosen_by_operator():
+            self.program.tell(
+                "The list moved under the cursor just now. Look again, then press the key again."
+            )
+        elif len(jobs) != 1:
+            self.program.tell(f"{what} is for one job: {len(jobs)} are chosen.")
+        else:
+            return jobs[0]
+        return None
+
+    def action_again(self) -> None:
+        """Submits the same request again, once that is confirmed."""
+        if refusal := self.deck.refusal():
+            self.program.tell(refusal, severity="error")
+            return
+        job = self._one_target("Submitting again")
+        if job is None:
+            return
+
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
+            if yes:
+                self.program.link.operations.clone(job)
+
+        notes = ["A new job with the same request, on a thread of its own; this one stays as it is."]
+        self.app.push_screen(Question("submit again", [f"{job.job_id}  {job.workflow}"], notes), answered)
+
+    def action_move_in_line(self, steps: int) -> None:
+        """Moves a job that waits for its start: among equal deadlines the higher priority goes first."""
+        job = self._one_target("A move in the line")
+        if job is None:
+            return
+        if job.finished or job.state == "running":
+            self.program.tell(f"{job.job_id[:8]} is {job.state}: it has no place in the line.")
+            return
+        wanted = max(-PRIORITY_MAX, min(job.priority + steps, PRIORITY_MAX))
+        self.program.link.operations.prioritise(job, wanted)
+        self.flush_acts()
 
     def action_undo(self) -> None:
         """Takes the newest act back while its grace runs."""

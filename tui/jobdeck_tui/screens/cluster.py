@@ -5,9 +5,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from jobdeck_tui.client.models import DaskWorker
 from jobdeck_tui.core.cluster_words import agreement_rows, cluster_rows
 from jobdeck_tui.core.job_view import JobView
+from jobdeck_tui.core.worker_words import consequences, objection_to
 from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.screens.dialogs import Question
+from jobdeck_tui.screens.worker_log import WorkerLogScreen
 from jobdeck_tui.text.format import short_id, state_label
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
@@ -20,13 +24,19 @@ class ClusterScreen(DeckScreen):
 
     TITLE_WORDS = "Cluster"
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "ask('drain')", "Drain"),
+        Binding("r", "ask('restart')", "Restart"),
+        Binding("w", "log", "Worker log"),
         Binding("enter", "open", "Open the job", key_display="enter"),
-        Binding("j,down", "roll(1)", "Down", show=False),
-        Binding("k,up", "roll(-1)", "Up", show=False),
+        Binding("j,down", "choose(1)", "Next worker", show=False),
+        Binding("k,up", "choose(-1)", "Worker before", show=False),
+        Binding("pagedown", "roll(10)", "Ten lines down", show=False),
+        Binding("pageup", "roll(-10)", "Ten lines up", show=False),
     ]
 
     def __init__(self) -> None:
         super().__init__()
+        self._chosen: str | None = None
         self._why: JobView | None = None
         self._why_read = float("-inf")
 
@@ -47,7 +57,9 @@ class ClusterScreen(DeckScreen):
                 self._why = JobView(job_id)
             self._why_read = now
             self.program.link.jobs.read(self, self._why)
-        rows = cluster_rows(deck.overview, deck.picture, deck.workers(), now, self.size.width)
+        worker = self._worker()
+        chosen = worker.name if worker is not None else None
+        rows = cluster_rows(deck.overview, deck.picture, deck.workers(), now, self.size.width, chosen)
         known = deck.overview is not None and deck.picture is not None
         if deck.picture_trouble:
             rows.append([(f" {deck.picture_trouble}", "warn")])
@@ -61,6 +73,53 @@ class ClusterScreen(DeckScreen):
         words = self._why.detail.why_text if self._why is not None and self._why.detail is not None else "…"
         head = f" WHY is {short_id(job.job_id, ID_CELLS)} {state_label(job.state)}?  "
         return [[(head, "strong"), (words, "notice")]]
+
+    def _worker(self) -> DaskWorker | None:
+        """The worker under the cursor; the first one where the chosen one is gone."""
+        workers = self.deck.workers()
+        return next((one for one in workers if one.name == self._chosen), workers[0] if workers else None)
+
+    def hides(self, binding: Binding) -> bool:
+        """Acts that would do nothing to the chosen worker are not offered."""
+        worker = self._worker()
+        if binding.action.startswith("ask("):
+            return worker is None or bool(objection_to(binding.action[5:-2], worker))
+        return binding.action == "log" and worker is None
+
+    def action_choose(self, step: int) -> None:
+        """Chooses another worker."""
+        names, worker = [one.name for one in self.deck.workers()], self._worker()
+        if worker is not None:
+            place = names.index(worker.name) + step
+            self._chosen = names[max(0, min(place, len(names) - 1))]
+            self.flush(everything=True)
+
+    def action_ask(self, act: str) -> None:
+        """Says what an act on the chosen worker would do, and does it once that is confirmed."""
+        worker = self._worker()
+        if refusal := self.deck.refusal():
+            self.program.tell(refusal, severity="error")
+            return
+        if worker is None:
+            self.program.tell("No worker is known yet.")
+            return
+        if words := objection_to(act, worker):
+            self.program.tell(words, severity="warning")
+            return
+        name = worker.name
+        others = [one for one in self.deck.workers() if one.state == "running" and one.name != name]
+
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
+            if yes:
+                self.program.link.operations.act_on_worker(name, act)
+
+        notes = consequences(act, worker, len(others))
+        self.app.push_screen(Question(act, [name], notes, what="worker"), answered)
+
+    def action_log(self) -> None:
+        """Opens the chosen worker's log."""
+        if (worker := self._worker()) is not None:
+            self.program.push_screen(WorkerLogScreen(worker.name))
 
     def action_open(self) -> None:
         """Opens the job whose reason is shown."""

@@ -30,9 +30,13 @@ class Question(ModalScreen[bool]):
         Binding("enter", "nothing", show=False),
     ]
 
-    def __init__(self, verb: str, targets: Sequence[str], notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, verb: str, targets: Sequence[str], notes: Sequence[str] = (), *, what: str = "job"
+    ) -> None:
+        """``what`` the targets are, in the singular."""
         super().__init__()
         self._verb = verb
+        self._what = what
         self._targets = targets
         self._notes = notes
 
@@ -44,7 +48,9 @@ class Question(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """Writes the question."""
-        lines: list[Piece] = [(f"{self._verb.capitalize()} {plural(len(self._targets), 'job')}?\n", "strong")]
+        lines: list[Piece] = [
+            (f"{self._verb.capitalize()} {plural(len(self._targets), self._what)}?\n", "strong")
+        ]
         lines += [(f"  {target}\n", "") for target in self._targets[:LISTED_MAX]]
         if (more := len(self._targets) - LISTED_MAX) > 0:
             lines.append((f"  and {more} more\n", "faint"))

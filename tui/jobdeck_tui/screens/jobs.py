@@ -143,7 +143,8 @@ class JobsScreen(ActingScreen):
         deck = self.deck
         counts = deck.counts()
         self.query_one(Counts).refresh_counts(counts, counts.get("overdue", 0))
-        self.query_one("#strip", TextLine).show(strip(deck.overview, deck.picture, self.size.width))
+        words = strip(deck.overview, deck.picture, deck.workers(), self.size.width)
+        self.query_one("#strip", TextLine).show(words)
         differences = deck.differences()
         line = self.query_one("#differences", TextLine)
         line.display = bool(differences)

@@ -1,0 +1,111 @@
+"""Audit: every act of everybody, newest first, refused ones too, as the server recorded them."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from jobdeck_tui.client.models import AuditRow
+from jobdeck_tui.core.columns import Column
+from jobdeck_tui.screens.table import MOVE_BINDINGS, TableScreen
+from jobdeck_tui.text.format import NONE, clock, instant, plural, short_id
+from jobdeck_tui.widgets.text_line import Piece
+from jobdeck_tui.widgets.virtual_table import Cell
+
+REFUSED = "refused:"
+
+
+class AuditScreen(TableScreen):
+    """A line for each act; ``L`` shows those of this session and what became of them."""
+
+    TITLE_WORDS = "Audit"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open the job", key_display="enter"),
+        Binding("f", "refused", "Only refused / all"),
+        Binding("L", "app.my_acts", "My acts"),
+        *MOVE_BINDINGS,
+    ]
+    COLUMNS = (
+        Column("at", "WHEN", 9),
+        Column("actor", "WHO", 9, 60),
+        Column("act", "ACT", 14),
+        Column("job", "JOB", 8, to_width=119),
+        Column("job", "JOB", 20, 120),
+        Column("note", "RESULT", 0, 50),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._only_refused = False
+
+    def read(self) -> None:
+        """Asks for the newest acts."""
+        self.program.link.operations.read_audit(self)
+
+    def words(self) -> list[Piece]:
+        """How many acts are shown, and which."""
+        reading = self.deck.audit
+        if reading.trouble:
+            return [(f" The audit could not be read: {reading.trouble}", "bad")]
+        if reading.items is None:
+            return [(" The audit is being read …", "faint")]
+        shown = self._shown()
+        kind = " refused" if self._only_refused else ""
+        return [
+            (f" {plural(len(shown), 'act')}{kind}, newest first", "strong"),
+            ("  older ones: jobdeck audit", "faint"),
+        ]
+
+    def _shown(self) -> list[AuditRow]:
+        acts = self.deck.audit.items or ()
+        return [act for act in acts if not self._only_refused or act.result.startswith(REFUSED)]
+
+    def row_ids(self) -> Sequence[str]:
+        """Newest first."""
+        return [str(act.id) for act in self._shown()]
+
+    def cell(self, row_id: str, key: str) -> Cell:
+        """One fact of an act."""
+        act = self._act(row_id)
+        if act is None:
+            return Cell("")
+        match key:
+            case "at":
+                return Cell(clock(act.at), "faint")
+            case "actor":
+                return Cell(act.actor)
+            case "act":
+                return Cell(act.act, "strong")
+            case "job":
+                return Cell(short_id(act.job_id, 20 if self.size.width >= 120 else 8) if act.job_id else NONE)
+            case _:
+                why = f"  ({act.reason})" if act.reason else ""
+                return Cell(f"{act.result}{why}", "bad" if act.result.startswith(REFUSED) else "")
+
+    def detail(self, row_id: str | None) -> list[Piece]:
+        """What came of the act, and why it was done."""
+        act = self._act(row_id)
+        if act is None:
+            return []
+        seen = f" on version {act.version}" if act.version is not None else ""
+        why = f"  reason: {act.reason}" if act.reason else "  no reason given"
+        return [(f" {instant(act.at)} {act.actor} {act.act}{seen}: {act.result}", ""), (why, "faint")]
+
+    def _act(self, row_id: str | None) -> AuditRow | None:
+        return next((act for act in self.deck.audit.items or () if str(act.id) == row_id), None)
+
+    def hides(self, binding: Binding) -> bool:
+        """Only an act on a job has a job to open."""
+        act = self._act(self.table.cursor_id)
+        return binding.action == "open" and (act is None or act.job_id is None)
+
+    def action_refused(self) -> None:
+        """Shows only refused acts, or all again."""
+        self._only_refused = not self._only_refused
+        self.flush()
+
+    def action_open(self) -> None:
+        """Opens the job that was acted on."""
+        act = self._act(self.table.cursor_id)
+        if act is not None and act.job_id is not None:
+            self.program.open_job(act.job_id, "record")

@@ -1,0 +1,109 @@
+"""The base of screens that are one table, read again every few seconds while in view."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from jobdeck_tui.core.columns import Column, visible
+from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.widgets.text_line import Piece, TextLine
+from jobdeck_tui.widgets.virtual_table import Cell, Columns, VirtualTable
+
+READ_EVERY_SECONDS = 2.0
+
+MOVE_BINDINGS: list[BindingType] = [
+    Binding("j,down", "move(1)", "Down", show=False),
+    Binding("k,up", "move(-1)", "Up", show=False),
+    Binding("pagedown", "page(1)", "Page down", show=False),
+    Binding("pageup", "page(-1)", "Page up", show=False),
+    Binding("g,home", "move(-1000000)", "To the top", show=False),
+    Binding("G,end", "move(1000000)", "To the bottom", show=False),
+]
+
+
+class TableScreen(DeckScreen):
+    """A subclass gives the columns, the ids in their order, their cells, and one line of words above."""
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._read_at = float("-inf")
+
+    def compose_body(self) -> ComposeResult:
+        """A line of words, the table, what its cells have no room for."""
+        yield TextLine(id="words")
+        yield VirtualTable(self._columns_for, self._cells_of, clock=self.deck.monotonic, id="table")
+        yield TextLine(id="detail")
+
+    @property
+    def table(self) -> VirtualTable:
+        """The table."""
+        return self.query_one("#table", VirtualTable)
+
+    def on_mount(self) -> None:
+        """Keys go to the table."""
+        self.set_focus(self.table)
+
+    def flush_body(self, now: float, *, everything: bool) -> None:
+        """Reads again when it is time; draws what is known."""
+        if everything or now - self._read_at > READ_EVERY_SECONDS or now < self._read_at:
+            self.read_again()
+        self.query_one("#words", TextLine).show(self.words())
+        self.table.set_rows(self.row_ids())
+        self.table.redraw()
+        detail = self.query_one("#detail", TextLine)
+        detail.show(words := self.detail(self.table.cursor_id))
+        detail.display = bool(words)
+
+    def read_again(self) -> None:
+        """Reads what the table shows, now."""
+        self._read_at = self.deck.now()
+        self.read()
+
+    def read(self) -> None:
+        """Asks the server."""
+
+    def words(self) -> list[Piece]:
+        """What stands above the table."""
+        return []
+
+    def detail(self, row_id: str | None) -> list[Piece]:  # noqa: ARG002
+        """The row under the cursor in full, below the table."""
+        return []
+
+    def row_ids(self) -> Sequence[str]:
+        """Every row's id, in order."""
+        return ()
+
+    def cell(self, row_id: str, key: str) -> Cell:  # noqa: ARG002
+        """One cell."""
+        return Cell("")
+
+    def _columns_for(self, width: int) -> Columns:
+        return visible(width, self.COLUMNS)
+
+    def _cells_of(self, row_id: str, columns: Columns) -> Sequence[Cell]:
+        return [self.cell(row_id, column.key) for column in columns if isinstance(column, Column)]
+
+    @on(VirtualTable.Moved)
+    def _moved(self) -> None:
+        self.flush()
+
+    @on(VirtualTable.Opened)
+    def _opened(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Opens the row under the cursor."""
+
+    def action_move(self, rows: int) -> None:
+        """Moves the cursor."""
+        self.table.move_by(rows)
+
+    def action_page(self, pages: int) -> None:
+        """Moves the cursor by pages."""
+        self.table.page_by(pages)
