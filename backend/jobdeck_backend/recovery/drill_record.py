@@ -1,12 +1,14 @@
 """A drill as a record: its timeline, its evidence, its verdict. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from jobdeck_backend.clock import zulu
 
-Fault = Literal["scheduler-loss", "worker-loss"]
-State = Literal["running", "passed", "failed"]
+Fault = Literal["scheduler-loss", "scheduler-hang", "worker-loss", "worker-hang", "stream-drop", "api-loss"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+State = Literal["running", "passed", "failed", "healed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ class Drill:
     timeline: list[dict[str, Any]] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
 
+    @classmethod
+    def going_on(cls, shown: Mapping[str, Any], started_at: float) -> "Drill":
+        """A drill that runs, from its record: its backend was what the fault took."""
+        return cls(shown["id"], shown["fault"], shown["target"], started_at, timeline=list(shown["timeline"]))
+
     def add(self, step: Step, at: float) -> None:
         """Put a step on the timeline, with its verdict."""
         seen = max(0.0, at - self.started_at)
@@ -63,14 +70,16 @@ class Drill:
             }
         )
 
-    def end(self, state: State, at: float) -> None:
-        """It is over."""
-        self.state, self.ended_at = state, at
-
-    @property
-    def holds(self) -> bool:
-        """Whether no step so far was late or failed."""
-        return all(step["verdict"] in {"ok", None} for step in self.timeline)
+    def end(self, at: float, *, healed: bool = False) -> None:
+        """It is over: passed where nothing was late or failed. One ended by hand was not there to be in time."""
+        verdicts = {step["verdict"] for step in self.timeline}
+        if "failed" in verdicts:
+            self.state = "failed"
+        elif healed:
+            self.state = "healed"
+        else:
+            self.state = "failed" if "late" in verdicts else "passed"
+        self.ended_at = at
 
     def shown(self) -> dict[str, Any]:
         """The drill as the operations API shows it."""

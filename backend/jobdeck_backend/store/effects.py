@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from jobdeck_backend.jobs.records import Effect, EffectState
-from jobdeck_backend.store.tables import effects
+from jobdeck_backend.jobs.records import UNFINISHED, Effect, EffectState
+from jobdeck_backend.store.tables import effects, jobs
 
 _EFFECT = [effects.c[field.name] for field in fields(Effect)]
 OPEN = (EffectState.INTENT, EffectState.UNCERTAIN)
@@ -47,6 +47,12 @@ def open_of_job(tx: Connection, job_id: str) -> list[Effect]:
     """A job's effects of which nobody knows yet whether they happened."""
     statement = select(*_EFFECT).where(effects.c.job_id == job_id, effects.c.state.in_(OPEN))
     return [_effect(row) for row in tx.execute(statement.order_by(effects.c.intent_at))]
+
+
+def of_unfinished(tx: Connection) -> list[Effect]:
+    """Every effect of unfinished jobs."""
+    unfinished = select(jobs.c.job_id).where(jobs.c.status.in_(UNFINISHED))
+    return [_effect(row) for row in tx.execute(select(*_EFFECT).where(effects.c.job_id.in_(unfinished)))]
 
 
 def leave_uncertain(tx: Connection, job_id: str) -> None:
