@@ -7,14 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from jobdeck_tui.app import DeckApp
+from jobdeck_tui.client.drills import Drill, DrillEvidence, DrillStep
 from jobdeck_tui.client.models import (
     FINISHED,
     STATES,
     DaskPicture,
     DaskWorker,
-    Drill,
-    DrillEvidence,
-    DrillStep,
     Event,
     Job,
     Overview,

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from jobdeck_tui.client.models import Cluster, DaskPicture, DaskWorker, Drill, Event, Job, Overview
+from jobdeck_tui.client.drills import Drill
+from jobdeck_tui.client.models import Cluster, DaskPicture, DaskWorker, Event, Job, Overview
 from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement

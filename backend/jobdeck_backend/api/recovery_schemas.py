@@ -108,6 +108,13 @@ class DrillStep(BaseModel):
     verdict: Literal["ok", "late", "failed"] | None
 
 
+class DrillAwaited(BaseModel):
+    """Something expected that was not seen yet."""
+
+    name: str
+    expected: float | None
+
+
 class DrillEvidence(BaseModel):
     """For one unfinished job: the stages it had completed before the fault and whether any ran again."""
 
@@ -129,6 +136,7 @@ class Drill(BaseModel):
     started_at: str
     ended_at: str | None
     timeline: list[DrillStep]
+    awaited: list[DrillAwaited]
     evidence: list[DrillEvidence]
 
 

@@ -44,6 +44,8 @@ class Drill:
     state: State = "running"
     ended_at: float | None = None
     timeline: list[dict[str, Any]] = field(default_factory=list)
+    awaited: list[tuple[str, float | None]] = field(default_factory=list)
+    """What was not seen yet, and by when it is expected."""
     evidence: list[Evidence] = field(default_factory=list)
 
     @classmethod
@@ -91,6 +93,7 @@ class Drill:
             "started_at": zulu(self.started_at),
             "ended_at": None if self.ended_at is None else zulu(self.ended_at),
             "timeline": list(self.timeline),
+            "awaited": [{"name": name, "expected": expected} for name, expected in self.awaited],
             "evidence": [
                 {
                     "job_id": one.job_id,

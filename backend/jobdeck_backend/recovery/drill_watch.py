@@ -48,7 +48,8 @@ class Watch:
         self._before = before
         self._healed = False
         self._hit = self._attempts_hit()
-        self.open = self._expectations()
+        self.open: list[Expectation] = []
+        self._await(self._expectations())
 
     def _attempts_hit(self) -> Sequence[Attempt]:
         """The executions that the fault ends."""
@@ -69,7 +70,7 @@ class Watch:
                 text = one.look(tx)
                 if text is not None:
                     self._drill.add(Step(one.step, text, one.expected_s), now())
-                    self.open.remove(one)
+                    self._await([other for other in self.open if other is not one])
                     seen = True
                 elif one.first:
                     break
@@ -78,12 +79,17 @@ class Watch:
     def heal(self) -> None:
         """The fault was ended by hand: what it would have led to is not to be expected any more."""
         self._healed = True
-        self.open = [Expectation("well again", None, self._well_again)]
+        self._await([Expectation("well again", None, self._well_again)])
+
+    def _await(self, expectations: list[Expectation]) -> None:
+        self.open = expectations
+        self._drill.awaited = [(one.step, one.expected_s) for one in expectations]
 
     def judge(self) -> None:
         """End the drill: what was never seen has failed, the evidence is read, the verdict given."""
         for one in self.open:
             self._drill.add(Step(one.step, "not seen", one.expected_s, failed=True), now())
+        self._await([])
         with self._database.read() as tx:
             self._drill.evidence = judgement.evidence(tx, self._cluster.snapshot, self._before, self._hit)
             steps = [

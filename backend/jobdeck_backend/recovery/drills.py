@@ -166,6 +166,7 @@ class Drills:
 
     async def _break_off(self, drill: Drill, why: str) -> None:
         drill.add(Step("interrupted", why, None, failed=True), now())
+        drill.awaited = []
         drill.end(now())
         await self._publish(drill)
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "verdict": "verdict",
     "reconcile": "recovery",
     "fsck": "recovery",
+    "drill": "drill",
 }
 
 
