@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from jobdeck_tui.client.instance import running_instance
 from jobdeck_tui.text.sanitise import is_safe
@@ -126,7 +127,7 @@ def test_r3_a_killed_backend_is_started_again_and_every_job_goes_on(start_backen
         assert steps["kept"]["text"] == "5 of 5 accepted jobs are on record"
         assert steps["repeated"]["text"] == "0 of 2 stages completed before ran again"
         assert list(steps)[:3] == ["ready", "answering", "requeued"]
-        started = open(f"/proc/{found.pid}/environ", "rb").read().split(b"\0")
+        started = Path(f"/proc/{found.pid}/environ").read_bytes().split(b"\0")
         assert b"JOBDECK_HEARTBEAT_EVENT_S=17" in started, "started as it was"
         for job_id in [*running, *queued]:
             assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"

@@ -79,7 +79,7 @@ def look_before(database: Database, cluster: EmbeddedCluster) -> Before:
             workers=frozenset(cluster.workers),
             attempts=jobs.live_attempts(tx),
             unfinished=[row.job_id for row in figures.line(tx)],
-            stages=stages,
+            stages=dict(stages),
             intents={one.key: one.intents for one in effects.of_unfinished(tx) if _is_once(one)},
         )
 
