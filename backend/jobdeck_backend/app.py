@@ -13,6 +13,7 @@ from jobdeck_backend.api import (
     operations,
     operations_acts,
     operations_cluster,
+    operations_drills,
     operations_failures,
     operations_feed,
     operations_jobs,
@@ -24,6 +25,7 @@ from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
+from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
@@ -67,13 +69,20 @@ class Backend:
         self.agreement = Agreement(self.database, self.writer, self.cluster, self.dispatcher)
         board = Board(self.database, lambda: self.cluster.snapshot)
         self.feed = Feed(Overview(self.settings, self.database, board, self.cluster, self.tailer))
-        self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
+        self.drills = Drills(
+            self.settings,
+            self.database,
+            self.writer,
+            self.cluster,
+            OpenStreams(self.streaming, self.feed),
+            self.feed.publish_drill,
+        )
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
         self.tailer.start()
-        await self.drills.close_interrupted()
+        await self.drills.take_up()
         await self.reaper.run_once()
         self.reaper.start()
         self.dispatcher.start()
@@ -146,12 +155,9 @@ class Backend:
         return await asyncio.wrap_future(self.writer.submit(leases.next_epoch, "scheduler", OWNER, now()))
 
     def _worker_gone(self, attempt: Attempt) -> str | None:
-        if self.cluster.is_alive(attempt.worker):
-            return None
-        if self.workers.was_restarted(attempt.worker):
-            return "worker restarted"
-        same_epoch = attempt.epoch == self.cluster.epoch and self.cluster.state in {"up", "suspect"}
-        return "worker lost" if same_epoch else "scheduler lost"
+        loss = self.cluster.loss_of(attempt.worker, attempt.epoch)
+        restarted = loss is not None and self.workers.was_restarted(attempt.worker)
+        return "worker restarted" if restarted else loss
 
 
 def create_app(backend: Backend) -> FastAPI:
@@ -172,6 +178,7 @@ def create_app(backend: Backend) -> FastAPI:
         operations_jobs,
         operations_acts,
         operations_cluster,
+        operations_drills,
         operations_recovery,
         operations_workers,
         operations_failures,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tests.bench import deck, latency, recovery, submitting, throughput
+from tests.bench import deck, heartbeats, latency, planning, recovery, submitting, throughput
 from tests.bench.figures import Figure
 from tests.bench.server import Server, running_server
 
@@ -16,6 +16,8 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "throughput": throughput.measure,
     "latency": latency.measure,
     "recovery": recovery.measure,
+    "planning": planning.measure,
+    "heartbeats": heartbeats.measure,
     "deck": deck.measure,
 }
 

@@ -86,7 +86,7 @@ def wait_until(holds: Callable[[], bool], timeout_s: float, look_s: float = 0.01
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(**environment: str) -> Iterator[Server]:
     """A fresh backend, its cluster up; gone, with its state directory, at the end."""
     with tempfile.TemporaryDirectory(prefix="jobdeck-bench-") as directory:
         command = [sys.executable, "-m", "jobdeck_backend", "--port", "0", "--follow-stdin"]
@@ -95,7 +95,12 @@ def running_server() -> Iterator[Server]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "JOBDECK_MAX_RUNNING_ASYNC_JOBS": "2", "JOBDECK_DASK_THREADS_PER_WORKER": "1"},
+            env={
+                **os.environ,
+                "JOBDECK_MAX_RUNNING_ASYNC_JOBS": "2",
+                "JOBDECK_DASK_THREADS_PER_WORKER": "1",
+                **environment,
+            },
         )
         assert process.stdin is not None
         assert process.stdout is not None

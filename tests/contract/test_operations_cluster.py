@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from conftest import StartBackend
 from distributed import Client, Future
-from jobdeck_backend.api import schemas
+from jobdeck_backend.api import recovery_schemas, schemas
 from running_backend import RunningBackend, wait_until
 
 DRILLS = "/v1/ops/drills"
@@ -25,7 +25,7 @@ def wait_for_end(backend: RunningBackend, drill: dict[str, Any]) -> dict[str, An
         return seen if seen["state"] != "running" else None
 
     seen = wait_until(ended, 40, what="the drill ends")
-    schemas.Drill.model_validate(seen)
+    recovery_schemas.Drill.model_validate(seen)
     return seen  # type: ignore[return-value]
 
 
@@ -146,7 +146,7 @@ def test_one_drill_at_a_time_and_every_one_is_audited_and_listed(backend: Runnin
     first = started.json()
     wait_for_end(backend, first)
     listed = backend.http.get(DRILLS).json()
-    schemas.Drills.model_validate(listed)
+    recovery_schemas.Drills.model_validate(listed)
     assert listed["drills"][0]["id"] == first["id"]
     acts = backend.http.get("/v1/ops/audit", params={"limit": 1000}).json()["acts"]
     results = [act["result"] for act in acts if act["act"] == "drill worker-loss"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 from conftest import StartBackend
-from jobdeck_backend.api import schemas
+from jobdeck_backend.api import recovery_schemas, schemas
 from running_backend import Frame, RunningBackend, frames_of, wait_until
 
 FEED = "/v1/ops/events/stream"
@@ -118,7 +118,7 @@ def test_r37_the_loss_of_the_scheduler_and_the_drill_are_told_at_once(backend: R
             elif frame.event == "drill":
                 drills.append(frame.data)
     for one in drills:
-        schemas.Drill.model_validate(one)
+        recovery_schemas.Drill.model_validate(one)
     assert [len(one["timeline"]) for one in drills] == sorted(len(one["timeline"]) for one in drills)
     assert drills[-1]["state"] == "passed"
     assert any(state in {"lost", "starting"} for state, _epoch in schedulers), schedulers

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobdeck_tui.app import DeckApp
+from jobdeck_tui.client.drills import Drill, DrillEvidence, DrillStep
 from jobdeck_tui.client.models import (
     FINISHED,
     STATES,
     DaskPicture,
     DaskWorker,
-    Drill,
-    DrillEvidence,
-    DrillStep,
     Event,
     Job,
     Overview,

@@ -174,3 +174,26 @@ def test_a_lost_scheduler_is_drilled_from_the_deck_and_every_job_is_seen_back(ur
             assert "PASSED" in screen_text(pilot)
 
     asyncio.run(go())
+
+
+def test_a_stopped_scheduler_is_seen_as_suspect_and_healed_with_one_key(url: str) -> None:
+    async def go() -> None:
+        async with deck_on(url) as pilot:
+            await until(pilot, lambda: "✔ LIVE" in screen_text(pilot) and "Dask ✔ up" in lines(pilot)[2])
+            before = lines(pilot)[2].split("epoch")[1].split()[0]
+            await press(pilot, "4")
+            await until(pilot, lambda: "a Arm" in screen_text(pilot))
+            await press(pilot, "j", "a")
+            await until(pilot, lambda: "ARMED" in screen_text(pilot))
+            await press(pilot, "enter")
+            await until(pilot, lambda: "Type scheduler-hang" in screen_text(pilot))
+            await press(pilot, *"scheduler-hang", "enter")
+            await until(pilot, lambda: "SCHEDULER SUSPECT" in lines(pilot)[0])
+            assert "H Heal now" in lines(pilot)[-1]
+            await press(pilot, "H")
+            await until(pilot, lambda: "HEALED" in screen_text(pilot))
+            await press(pilot, "1")
+            await until(pilot, lambda: "Dask ✔ up" in lines(pilot)[2])
+            assert lines(pilot)[2].split("epoch")[1].split()[0] == before, "it was not given up"
+
+    asyncio.run(go())

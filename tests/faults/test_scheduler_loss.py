@@ -52,36 +52,20 @@ def test_r4_r8_submit_answers_while_the_scheduler_is_down(start_backend) -> None
     assert backend.journal(overdue) == []
 
 
-def test_r23_a_stopped_scheduler_is_suspected_then_lost_then_replaced(start_backend) -> None:
+def test_r23_a_scheduler_that_is_busy_for_four_seconds_is_suspected_and_not_shot(start_backend) -> None:
     backend = start_backend()
     backend.wait_for_dask()
-    job_id = backend.submit(*({"name": f"s{number}", "seconds": 1} for number in range(7)))
-    backend.wait_for_stage(job_id, "s0")
-    epoch, scheduler = backend.epoch(), backend.pid_of("scheduler")
-    os.kill(scheduler, signal.SIGSTOP)
-    stopped = time.monotonic()
-    wait_until(lambda: not backend.http.get("/health").json()["dask_available"], 4, what="suspect")
-    assert 0.5 < time.monotonic() - stopped < 3
-    assert scheduler in backend.processes(), "suspected only: it may be busy"
-    wait_until(lambda: backend.epoch() > epoch, 10, what="declared lost")
-    assert 4.5 < time.monotonic() - stopped < 8
-    assert scheduler not in backend.processes()
-    assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
-    assert backend.journal_stages(job_id) == [f"s{number}" for number in range(7)]
-
-
-def test_r23_a_scheduler_that_answers_again_in_time_costs_nothing(start_backend) -> None:
-    backend = start_backend()
-    backend.wait_for_dask()
-    job_id = backend.submit({"name": "long", "seconds": 3})
+    job_id = backend.submit({"name": "long", "seconds": 4.5}, {"name": "last"})
     backend.wait_for_stage(job_id, "long")
     epoch, scheduler = backend.epoch(), backend.pid_of("scheduler")
     os.kill(scheduler, signal.SIGSTOP)
-    wait_until(lambda: not backend.http.get("/health").json()["dask_available"], 4, what="suspect")
+    busy_until = time.monotonic() + 4
+    wait_until(lambda: not backend.http.get("/health").json()["dask_available"], 3, what="suspect")
+    wait_until(lambda: time.monotonic() >= busy_until, 5, what="four seconds of being busy")
     os.kill(scheduler, signal.SIGCONT)
     backend.wait_for_dask()
     assert backend.wait_for(job_id)["attempt"] == 1
-    assert backend.epoch() == epoch
+    assert (backend.epoch(), backend.pid_of("scheduler")) == (epoch, scheduler)
 
 
 def test_r15_a_job_cancelled_while_the_scheduler_is_lost_stays_cancelled(start_backend) -> None:

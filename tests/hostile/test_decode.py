@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobdeck_tui.client import decode
+from jobdeck_tui.client.drills import read_drill
 from jobdeck_tui.client.fields import DEPTH_LIMIT, Unreadable, parse, safe_json
 from jobdeck_tui.text.sanitise import is_safe
 
@@ -71,7 +72,7 @@ READERS = [
     decode.notification,
     decode.cluster,
     decode.queue,
-    decode.drill,
+    read_drill,
     decode.audit_row,
     decode.workflow,
     decode.report,

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import (
     STATES,
     AuditRow,
     Cluster,
     DaskPicture,
     DaskWorker,
-    Drill,
     Job,
     Overview,
     Queue,

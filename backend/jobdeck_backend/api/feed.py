@@ -80,6 +80,16 @@ class Feed(Loop):
         """A drill, whole, after a change."""
         self._push(self._subscriptions, control("drill", drill))
 
+    @property
+    def subscribers(self) -> int:
+        """How many feeds are open."""
+        return len(self._subscriptions)
+
+    def drop_all(self) -> None:
+        """End every feed without a farewell, as a broken network does."""
+        for subscription in self._subscriptions:
+            subscription.end()
+
     def end_all(self) -> None:
         """The server stops."""
         self._ended = True

@@ -1,27 +1,16 @@
-"""The operations API's cluster and drills."""
+"""The operations API's cluster."""
 
-import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Response
 
 from jobdeck_backend.api import schemas, shapes
-from jobdeck_backend.api.operations_acts import OPERATOR
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
-from jobdeck_backend.commands import operators
-from jobdeck_backend.errors import NotFound, Refused
 from jobdeck_backend.jobs.differences import Difference
 from jobdeck_backend.scheduling.snapshot import DaskWorker
-from jobdeck_backend.store import drills
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: cluster"])
-
-DRILL: dict[int | str, dict[str, Any]] = {
-    403: {"description": "this server does not allow drills"},
-    409: {"description": "another drill runs, or the cluster is not up"},
-    422: {"description": "confirm does not repeat the fault's name, or there is no such worker"},
-}
 
 
 @router.get("/cluster", response_model=schemas.Cluster)
@@ -81,40 +70,3 @@ def _disagreement(one: Difference, at: float) -> dict[str, Any]:
         "text": one.text,
         "seconds": round(max(0.0, at - one.since), 3),
     }
-
-
-@router.post("/drills", status_code=202, response_model=schemas.Drill, responses=DRILL)
-async def start_drill(request: schemas.DrillRequest, serving: Serving) -> Response:
-    """Inject a fault and watch; answers the drill just begun."""
-    try:
-        drill = await serving.drills.start(request.fault, confirm=request.confirm, target=request.target)
-    except Refused as refusal:
-        await _note(serving, request.fault, f"refused: {refusal.code}")
-        raise
-    await _note(serving, request.fault, f"injected into {drill['target']}, drill {drill['id']}")
-    return shapes.answer(drill, 202)
-
-
-async def _note(serving: Services, fault: str, result: str) -> None:
-    by = operators.By(OPERATOR, now())
-    await asyncio.wrap_future(serving.writer.submit(operators.note, f"drill {fault}", result, by))
-    serving.feed.wake()
-
-
-@router.get("/drills", response_model=schemas.Drills)
-def list_drills(serving: Serving) -> Response:
-    """The newest drills, newest first."""
-    with serving.database.read() as tx:
-        return shapes.answer({"drills": drills.newest(tx)})
-
-
-@router.get(
-    "/drills/{drill_id}", response_model=schemas.Drill, responses={404: {"description": "no such drill"}}
-)
-def get_drill(drill_id: str, serving: Serving) -> Response:
-    """One drill, whole."""
-    with serving.database.read() as tx:
-        drill = drills.load(tx, drill_id)
-    if drill is None:
-        raise NotFound(f"there is no drill {drill_id}")
-    return shapes.answer(drill)

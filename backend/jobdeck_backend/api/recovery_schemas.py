@@ -1,4 +1,4 @@
-"""What the operations API answers about recovery: the plan, what came of it, and the invariants."""
+"""What the operations API answers about recovery: the plan and what came of it, the invariants, the drills."""
 
 from typing import Any, Literal
 
@@ -85,3 +85,62 @@ class Fsck(BaseModel):
     checked: list[str]
     violations: list[Violation]
     seconds: float
+
+
+class DrillRequest(BaseModel):
+    """A fault to inject; ``confirm`` repeats the fault's name."""
+
+    fault: Literal[
+        "scheduler-loss", "scheduler-hang", "worker-loss", "worker-hang", "stream-drop", "api-loss"
+    ]
+    confirm: str
+    target: str | None = None
+
+
+class DrillStep(BaseModel):
+    """One line of a drill's timeline; ``seen`` and ``expected`` are seconds since the injection."""
+
+    at: str
+    name: str
+    text: str
+    expected: float | None
+    seen: float | None
+    verdict: Literal["ok", "late", "failed"] | None
+
+
+class DrillAwaited(BaseModel):
+    """Something expected that was not seen yet."""
+
+    name: str
+    expected: float | None
+
+
+class DrillEvidence(BaseModel):
+    """For one unfinished job: the stages it had completed before the fault and whether any ran again."""
+
+    job_id: str
+    stages_before: list[str]
+    stages_after: list[str]
+    repeated: int
+    state: str
+    attempt: int
+
+
+class Drill(BaseModel):
+    """A fault injected on purpose and what was seen."""
+
+    id: str
+    fault: str
+    target: str | None
+    state: Literal["running", "passed", "failed", "healed"]
+    started_at: str
+    ended_at: str | None
+    timeline: list[DrillStep]
+    awaited: list[DrillAwaited]
+    evidence: list[DrillEvidence]
+
+
+class Drills(BaseModel):
+    """The newest drills, newest first."""
+
+    drills: list[Drill]

@@ -315,49 +315,6 @@ class Grant(Act):
     extend_seconds: float | None = Field(default=None, gt=0, le=31_536_000)
 
 
-class DrillRequest(BaseModel):
-    """A fault to inject; ``confirm`` repeats the fault's name."""
-
-    fault: Literal["scheduler-loss", "worker-loss"]
-    confirm: str
-    target: str | None = None
-
-
-class DrillStep(BaseModel):
-    """One line of a drill's timeline; ``seen`` and ``expected`` are seconds since the injection."""
-
-    at: str
-    name: str
-    text: str
-    expected: float | None
-    seen: float | None
-    verdict: Literal["ok", "late", "failed"] | None
-
-
-class DrillEvidence(BaseModel):
-    """For one unfinished job: the stages it had completed before the fault and whether any ran again."""
-
-    job_id: str
-    stages_before: list[str]
-    stages_after: list[str]
-    repeated: int
-    state: State
-    attempt: int
-
-
-class Drill(BaseModel):
-    """A fault injected on purpose and what was seen."""
-
-    id: str
-    fault: str
-    target: str | None
-    state: Literal["running", "passed", "failed"]
-    started_at: str
-    ended_at: str | None
-    timeline: list[DrillStep]
-    evidence: list[DrillEvidence]
-
-
 class AuditRow(BaseModel):
     """One act: who, what, on which version, why, and what came of it."""
 
@@ -376,9 +333,3 @@ class Audit(BaseModel):
 
     acts: list[AuditRow]
     next: int | None
-
-
-class Drills(BaseModel):
-    """The newest drills, newest first."""
-
-    drills: list[Drill]

@@ -103,7 +103,7 @@ async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIte
     yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
     place, reconnected, announced = Place(cursor), cursor > 0, False
     with streaming.tailer.subscribe(job_id) as subscription:
-        while True:
+        while not subscription.dropped:
             admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
             if page:
                 place.cursor = page[-1].seq
@@ -149,7 +149,7 @@ async def _live(streaming: Streaming, subscription: Subscription, place: Place) 
     """
     while True:
         await subscription.wait()
-        if streaming.stopping.is_set():
+        if streaming.stopping.is_set() or subscription.dropped:
             return
         new, behind = subscription.take()
         frames = []

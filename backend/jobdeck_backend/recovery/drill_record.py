@@ -1,12 +1,14 @@
 """A drill as a record: its timeline, its evidence, its verdict. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from jobdeck_backend.clock import zulu
 
-Fault = Literal["scheduler-loss", "worker-loss"]
-State = Literal["running", "passed", "failed"]
+Fault = Literal["scheduler-loss", "scheduler-hang", "worker-loss", "worker-hang", "stream-drop", "api-loss"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+State = Literal["running", "passed", "failed", "healed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,14 @@ class Drill:
     state: State = "running"
     ended_at: float | None = None
     timeline: list[dict[str, Any]] = field(default_factory=list)
+    awaited: list[tuple[str, float | None]] = field(default_factory=list)
+    """What was not seen yet, and by when it is expected."""
     evidence: list[Evidence] = field(default_factory=list)
+
+    @classmethod
+    def going_on(cls, shown: Mapping[str, Any], started_at: float) -> "Drill":
+        """A drill that runs, from its record: its backend was what the fault took."""
+        return cls(shown["id"], shown["fault"], shown["target"], started_at, timeline=list(shown["timeline"]))
 
     def add(self, step: Step, at: float) -> None:
         """Put a step on the timeline, with its verdict."""
@@ -63,14 +72,16 @@ class Drill:
             }
         )
 
-    def end(self, state: State, at: float) -> None:
-        """It is over."""
-        self.state, self.ended_at = state, at
-
-    @property
-    def holds(self) -> bool:
-        """Whether no step so far was late or failed."""
-        return all(step["verdict"] in {"ok", None} for step in self.timeline)
+    def end(self, at: float, *, healed: bool = False) -> None:
+        """It is over: passed where nothing was late or failed. One ended by hand was not there to be in time."""
+        verdicts = {step["verdict"] for step in self.timeline}
+        if "failed" in verdicts:
+            self.state = "failed"
+        elif healed:
+            self.state = "healed"
+        else:
+            self.state = "failed" if "late" in verdicts else "passed"
+        self.ended_at = at
 
     def shown(self) -> dict[str, Any]:
         """The drill as the operations API shows it."""
@@ -82,6 +93,7 @@ class Drill:
             "started_at": zulu(self.started_at),
             "ended_at": None if self.ended_at is None else zulu(self.ended_at),
             "timeline": list(self.timeline),
+            "awaited": [{"name": name, "expected": expected} for name, expected in self.awaited],
             "evidence": [
                 {
                     "job_id": one.job_id,

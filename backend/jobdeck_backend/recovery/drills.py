@@ -4,8 +4,8 @@ A drill only watches: everything that mends the fault is what mends a real one.
 """
 
 import asyncio
-import signal
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -13,11 +13,14 @@ import structlog
 from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
-from jobdeck_backend.errors import InvalidInput, NotAllowed, NotEligible
+from jobdeck_backend.errors import InvalidInput, NotAllowed, NotEligible, NotFound
+from jobdeck_backend.recovery.drill_before import Before, look_before
+from jobdeck_backend.recovery.drill_faults import ApiLoss
+from jobdeck_backend.recovery.drill_inject import Injection, Injector
 from jobdeck_backend.recovery.drill_record import Drill, Fault, Step
-from jobdeck_backend.recovery.drill_watch import Before, Watch, look_before
+from jobdeck_backend.recovery.drill_streams import Streams
+from jobdeck_backend.recovery.drill_watch import Watch
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
-from jobdeck_backend.scheduling.forks import ForkedProcess
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import drills
 from jobdeck_backend.store.engine import Database
@@ -26,7 +29,9 @@ from jobdeck_backend.store.writer import Writer
 log = structlog.get_logger(__name__)
 
 LOOK_S = 0.02
-GIVE_UP_S = 30.0
+KILL_WITHIN_S = 30.0
+BEFORE = "before"
+"""Where the record of a drill that its backend does not outlive keeps what was true before."""
 
 
 class Drills:
@@ -38,6 +43,7 @@ class Drills:
         database: Database,
         writer: Writer,
         cluster: EmbeddedCluster,
+        streams: Streams,
         on_change: Callable[[Mapping[str, Any]], None],
     ) -> None:
         """``on_change`` gets the whole drill, as the operations API shows it, at each change."""
@@ -45,23 +51,31 @@ class Drills:
         self._database = database
         self._writer = writer
         self._cluster = cluster
+        self._injector = Injector(settings, database, cluster, streams)
         self._on_change = on_change
         self._task: asyncio.Task[None] | None = None
+        self._running: tuple[Drill, Watch, Injection] | None = None
         self._starting = asyncio.Lock()
+        self._looking = asyncio.Lock()
 
-    async def close_interrupted(self) -> None:
-        """At start: a drill whose backend ended with it was never judged."""
+    async def take_up(self) -> None:
+        """At start: a drill whose backend ended with it goes on if that was the drill, else it has failed."""
 
-        def close(tx: Connection) -> None:
-            for record in drills.newest(tx):
-                if record["state"] == "running":
-                    drills.save(tx, record["id"], now(), {**record, "state": "failed"})
+        def running(tx: Connection) -> list[dict[str, Any]]:
+            return [record for record in drills.newest(tx) if record["state"] == "running"]
 
-        await asyncio.wrap_future(self._writer.submit(close))
+        for record in await asyncio.wrap_future(self._writer.submit(running)):
+            drill = Drill.going_on(record, datetime.fromisoformat(record["started_at"]).timestamp())
+            if BEFORE in record and self._task is None:
+                watch = ApiLoss(self._database, self._cluster, drill, Before.from_json(record[BEFORE]))
+                self._watch(drill, watch, Injection())
+            else:
+                await self._break_off(drill, "the backend ended during the drill")
 
     async def start(self, fault: Fault, *, confirm: str, target: str | None) -> dict[str, Any]:
         """Inject the fault; answers the drill as it stands just after.
 
+        ``api-loss`` is only made ready: whoever asked for it kills this process, and the next one goes on with it.
         Raises ``NotAllowed`` where drills are off, ``InvalidInput`` for a wrong confirmation or an unknown worker,
         ``NotEligible`` while another drill runs or the cluster is not up.
         """
@@ -70,22 +84,36 @@ class Drills:
         if confirm != fault:
             raise InvalidInput(f"confirm must repeat the fault's name, {fault}; nothing was done")
         if self._starting.locked() or (self._task is not None and not self._task.done()):
-            raise NotEligible("another drill runs; wait for its end")
+            raise NotEligible("another drill runs; wait for its end, or heal it")
         async with self._starting:
-            return await self._inject(fault, target)
+            if self._cluster.state != "up":
+                raise NotEligible(f"the cluster is not up ({self._cluster.state}); nothing was done")
+            before = await asyncio.to_thread(look_before, self._database, self._cluster)
+            drill = Drill(uuid4().hex[:12], fault, None, started_at=now())
+            if fault == "api-loss":
+                return await self._make_ready(drill, before)
+            watch, injection = await self._injector.prepare(drill, before, target)
+            drill.started_at = now()
+            drill.add(Step("injected", injection.inject(), None), drill.started_at)
+            log.warning("drill: fault injected", fault=fault, target=drill.target)
+            self._watch(drill, watch, injection)
+        return await self._publish(drill)
 
-    async def _inject(self, fault: Fault, target: str | None) -> dict[str, Any]:
-        before = await asyncio.to_thread(look_before, self._database)
-        if self._cluster.state != "up":
-            raise NotEligible(f"the cluster is not up ({self._cluster.state}); nothing was done")
-        process = self._process(fault, target, before)
-        drill = Drill(uuid4().hex[:12], fault, process.name, started_at=now())
-        watch = Watch(self._database, self._cluster, drill, before)
-        process.signal(signal.SIGKILL)
-        drill.started_at = now()
-        drill.add(Step("injected", f"SIGKILL to {process.name} (pid {process.pid})", None), drill.started_at)
-        log.warning("drill: fault injected", fault=fault, target=process.name, pid=process.pid)
-        self._task = asyncio.create_task(self._run(drill, watch), name="drill")
+    async def heal(self, drill_id: str) -> dict[str, Any]:
+        """End what hangs, now; the drill ends once all is well.
+
+        Raises ``NotFound``, or ``NotEligible`` when it is over or waits for the backend to be killed.
+        """
+        running = self._running
+        if running is None or running[0].id != drill_id or running[0].state != "running":
+            with self._database.read() as tx:
+                if drills.load(tx, drill_id) is None:
+                    raise NotFound(f"there is no drill {drill_id}")
+            raise NotEligible(f"nothing hangs in drill {drill_id}; there is nothing to heal")
+        drill, watch, injection = running
+        async with self._looking:
+            drill.add(Step("healed", injection.heal() or "nothing hangs; recovery goes on", None), now())
+            watch.heal()
         return await self._publish(drill)
 
     async def stop(self) -> None:
@@ -94,23 +122,34 @@ class Drills:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def _process(self, fault: Fault, target: str | None, before: Before) -> ForkedProcess:
-        if fault == "scheduler-loss":
-            assert self._cluster.scheduler is not None
-            return self._cluster.scheduler
-        workers = self._cluster.workers
-        if target is None:
-            busiest = max(workers, key=before.running_on, default=None)
-        else:
-            busiest = target if target in workers else None
-        if busiest is None:
-            raise InvalidInput(f"there is no worker {target}; there are: {', '.join(workers) or 'none'}")
-        return workers[busiest]
+    async def _make_ready(self, drill: Drill, before: Before) -> dict[str, Any]:
+        drill.target = "backend"
+        drill.add(Step("ready", "waits for SIGKILL to this backend", None), now())
+        kept = {**drill.shown(), BEFORE: before.as_json()}
+        await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
+        self._task = asyncio.create_task(self._outlive(drill), name="drill")
+        self._on_change(drill.shown())
+        return drill.shown()
 
-    async def _run(self, drill: Drill, watch: Watch) -> None:
+    async def _outlive(self, drill: Drill) -> None:
+        """Until this process is killed; if nobody does, there was no drill."""
+        why = "the backend was stopped, not killed"
         try:
-            while watch.open and now() - drill.started_at < GIVE_UP_S:
-                if await asyncio.to_thread(watch.look):
+            await asyncio.sleep(KILL_WITHIN_S)
+            why = f"nobody killed the backend within {KILL_WITHIN_S:.0f} s"
+        finally:
+            await self._break_off(drill, why)
+
+    def _watch(self, drill: Drill, watch: Watch, injection: Injection) -> None:
+        self._running = (drill, watch, injection)
+        self._task = asyncio.create_task(self._run(drill, watch, injection), name="drill")
+
+    async def _run(self, drill: Drill, watch: Watch, injection: Injection) -> None:
+        try:
+            while watch.open and now() - drill.started_at < watch.give_up_s:
+                async with self._looking:
+                    seen = await asyncio.to_thread(watch.look)
+                if seen:
                     await self._publish(drill)
                 await asyncio.sleep(LOOK_S)
             await asyncio.to_thread(watch.judge)
@@ -122,10 +161,13 @@ class Drills:
             await self._break_off(drill, "it could not be watched to its end; the log says why")
         else:
             await self._publish(drill)
+        finally:
+            await injection.end()
 
     async def _break_off(self, drill: Drill, why: str) -> None:
         drill.add(Step("interrupted", why, None, failed=True), now())
-        drill.end("failed", now())
+        drill.awaited = []
+        drill.end(now())
         await self._publish(drill)
 
     async def _publish(self, drill: Drill) -> dict[str, Any]:

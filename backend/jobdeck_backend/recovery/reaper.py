@@ -6,6 +6,7 @@ import socket
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 from sqlalchemy import Connection
@@ -44,11 +45,12 @@ def owner_is_gone(owner: str) -> bool:
         return False
     try:
         os.kill(int(pid), 0)
-    except ProcessLookupError:
+        # One that ended and whose parent has not looked yet exists, and does nothing any more.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
         return True
-    except PermissionError:
+    except OSError:
         return False
-    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ GONE_WITHIN_S = 5.0
 # A worker that was ready for this long is in every snapshot, unless Dask dropped it.
 SETTLED_S = 1.0
 CLIENT_TIMEOUT = "3s"
+# A scheduler and workers that die together are told of one after the other.
+TOGETHER_S = 0.01
 
 State = Literal["up", "suspect", "lost", "starting"]
 
@@ -78,6 +80,18 @@ class EmbeddedCluster:
         """Whether that worker's process exists: certain, since the processes are our own."""
         process = self.workers.get(worker)
         return process is not None and not process.exited.is_set()
+
+    def loss_of(self, worker: str, epoch: int) -> str | None:
+        """What took a worker of an epoch; None while it lives, or while that is not clear yet.
+
+        A worker's end is laid at its own door only once it is sure that it was not the scheduler's: a job counts
+        the workers that it lost. Safe from any thread.
+        """
+        if worker in self.workers:
+            return None  # its end, if it has come, is about to be judged
+        of_this = epoch == self.epoch and self.state in {"up", "suspect"}
+        died = self.scheduler is None or self.scheduler.exited.is_set()
+        return "worker lost" if of_this and not died else "scheduler lost"
 
     async def start(self) -> None:
         """Begin to bring the first epoch up; answers at once."""
@@ -183,7 +197,7 @@ class EmbeddedCluster:
             try:
                 assert self.client is not None
                 self.snapshot = await dask_snapshot.read(
-                    self.client, now(), self._settings.scheduler_suspect_s
+                    self.client, now(), self._patience_s(now() - answered_at)
                 )
                 answered_at = now()
                 self._become("up")
@@ -194,6 +208,13 @@ class EmbeddedCluster:
                 if now() - answered_at >= self._settings.scheduler_suspect_s:
                     self._become("suspect")
             await asyncio.sleep(PROBE_S)
+
+    def _patience_s(self, silent_s: float) -> float:
+        """How long to wait for an answer after so long a silence: no longer than until the next bound."""
+        suspect_s, lost_s = self._settings.scheduler_suspect_s, self._settings.scheduler_lost_s
+        if silent_s < suspect_s:
+            return suspect_s - silent_s
+        return max(PROBE_S, min(suspect_s, lost_s - silent_s))
 
     def _end_dropped_workers(self, snapshot: Snapshot) -> None:
         """End workers that Dask gave up, so that they are replaced: hung, they would take a slot for ever."""
@@ -209,7 +230,7 @@ class EmbeddedCluster:
             if self.workers.get(process.name) is not process:
                 continue  # of an epoch that is over
             # A scheduler that dies ends its workers; that is the epoch's loss, not theirs.
-            await asyncio.sleep(0)
+            await asyncio.sleep(TOGETHER_S)
             if self.scheduler is None or self.scheduler.exited.is_set():
                 return "its processes ended"
             del self.workers[process.name]

@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
-from jobdeck_backend.jobs.records import Effect, EffectState
-from jobdeck_backend.store.tables import effects
+from jobdeck_backend.jobs.records import UNFINISHED, Effect, EffectState
+from jobdeck_backend.store.tables import effects, jobs
 
 _EFFECT = [effects.c[field.name] for field in fields(Effect)]
+# Built once: each job that is taken from a lost execution asks for it.
+_LEAVE_UNCERTAIN = (
+    update(effects)
+    .where(effects.c.job_id == bindparam("id"), effects.c.state == EffectState.INTENT)
+    .values(state=EffectState.UNCERTAIN)
+)
 OPEN = (EffectState.INTENT, EffectState.UNCERTAIN)
 
 
@@ -49,7 +55,12 @@ def open_of_job(tx: Connection, job_id: str) -> list[Effect]:
     return [_effect(row) for row in tx.execute(statement.order_by(effects.c.intent_at))]
 
 
+def of_unfinished(tx: Connection) -> list[Effect]:
+    """Every effect of unfinished jobs."""
+    unfinished = select(jobs.c.job_id).where(jobs.c.status.in_(UNFINISHED))
+    return [_effect(row) for row in tx.execute(select(*_EFFECT).where(effects.c.job_id.in_(unfinished)))]
+
+
 def leave_uncertain(tx: Connection, job_id: str) -> None:
     """Whoever could have told the outcome of a job's open intents is gone."""
-    statement = update(effects).where(effects.c.job_id == job_id, effects.c.state == EffectState.INTENT)
-    tx.execute(statement.values(state=EffectState.UNCERTAIN))
+    tx.execute(_LEAVE_UNCERTAIN, {"id": job_id})

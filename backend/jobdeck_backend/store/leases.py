@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from jobdeck_backend.errors import LeaseLost
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.store.tables import leases
 
+# Built once: asked for in each of thousands of recovery's writes.
+_LOAD = select(leases).where(leases.c.role == bindparam("the_role"))
+
 
 def load(tx: Connection, role: str) -> Lease | None:
     """The lease of a role as it stands."""
-    row = tx.execute(select(leases).where(leases.c.role == role)).first()
+    row = tx.execute(_LOAD, {"the_role": role}).first()
     return None if row is None else Lease(**dict(row._mapping))
 
 

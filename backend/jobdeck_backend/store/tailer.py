@@ -35,6 +35,8 @@ class Subscription:
         self._events: deque[StoredEvent] = deque()
         self._arrived = asyncio.Event()
         self._behind = False
+        self.dropped = False
+        """The reader's connection is to end here, in the middle of its stream."""
 
     def push(self, new: Sequence[StoredEvent]) -> bool:
         """Called by the tailer. False when a reader too slow for its bound thereby loses its place."""
@@ -54,6 +56,11 @@ class Subscription:
 
     def release(self) -> None:
         """Let a waiting reader go on with nothing."""
+        self._arrived.set()
+
+    def drop(self) -> None:
+        """End the reader's connection, whatever it was sent: it comes again with its cursor."""
+        self.dropped = True
         self._arrived.set()
 
     def take(self) -> tuple[list[StoredEvent], bool]:
@@ -101,6 +108,12 @@ class Tailer(Loop):
         for readers in self._subscriptions.values():
             for subscription in readers:
                 subscription.release()
+
+    def drop_all(self) -> None:
+        """Drop every reader, as a broken network does: see ``Subscription.drop``."""
+        for readers in self._subscriptions.values():
+            for subscription in readers:
+                subscription.drop()
 
     def listen(self, listener: Callable[[Sequence[StoredEvent]], None]) -> None:
         """Call ``listener`` with every batch of new events of all jobs, in commit order."""

@@ -36,6 +36,7 @@ COMMANDS = {
     "audit": "audit",
     "reconcile": "recovery",
     "fsck": "recovery",
+    "drill": "drill",
 }
 
 

@@ -6,6 +6,7 @@ from typing import Self, TypeVar
 from urllib.parse import quote
 
 from . import decode, models, recovery, workers
+from .drills import Drill, read_drill
 from .errors import NotUnderstood
 from .fields import Fields, Unreadable, many
 from .http import Http
@@ -131,18 +132,22 @@ class Api:
         """Read what failed, by kind."""
         return _list(workers.failure, await self.http.get(f"{OPS}/failures"), "failures")
 
-    async def start_drill(self, fault: str, *, confirm: str, target: str | None = None) -> models.Drill:
+    async def start_drill(self, fault: str, *, confirm: str, target: str | None = None) -> Drill:
         """Inject a fault; ``confirm`` repeats its name as the operator typed it."""
         body = {"fault": fault, "confirm": confirm, "target": target}
-        return _read(decode.drill, await self.http.post(f"{OPS}/drills", body))
+        return _read(read_drill, await self.http.post(f"{OPS}/drills", body))
 
-    async def drills(self) -> tuple[models.Drill, ...]:
+    async def heal_drill(self, drill_id: str) -> Drill:
+        """End a drill's fault at once."""
+        return _read(read_drill, await self.http.post(f"{OPS}/drills/{quote(drill_id, safe='')}/heal", {}))
+
+    async def drills(self) -> tuple[Drill, ...]:
         """Read the newest drills, newest first."""
-        return _list(decode.drill, await self.http.get(f"{OPS}/drills"), "drills")
+        return _list(read_drill, await self.http.get(f"{OPS}/drills"), "drills")
 
-    async def drill(self, drill_id: str) -> models.Drill:
+    async def drill(self, drill_id: str) -> Drill:
         """Read a drill whole."""
-        return _read(decode.drill, await self.http.get(f"{OPS}/drills/{quote(drill_id, safe='')}"))
+        return _read(read_drill, await self.http.get(f"{OPS}/drills/{quote(drill_id, safe='')}"))
 
     async def recovery_plan(self) -> recovery.RecoveryPlan:
         """Read what recovery would do now."""

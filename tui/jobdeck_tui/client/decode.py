@@ -296,47 +296,6 @@ def queue(data: object) -> models.Queue:
     )
 
 
-def drill_step(data: object) -> models.DrillStep:
-    """Read one line of a drill's timeline."""
-    row = Fields(data)
-    return models.DrillStep(
-        at=row.time("at"),
-        name=row.text("name"),
-        text=row.text("text", NOTE_LIMIT),
-        expected=row.maybe_number("expected"),
-        seen=row.maybe_number("seen"),
-        verdict=row.maybe_text("verdict"),
-    )
-
-
-def drill_evidence(data: object) -> models.DrillEvidence:
-    """Read whether one job's completed stages ran again."""
-    row = Fields(data)
-    return models.DrillEvidence(
-        job_id=row.text("job_id"),
-        stages_before=row.texts("stages_before"),
-        stages_after=row.texts("stages_after"),
-        repeated=row.integer("repeated"),
-        state=row.text("state"),
-        attempt=row.integer("attempt"),
-    )
-
-
-def drill(data: object) -> models.Drill:
-    """Read a drill whole."""
-    row = Fields(data)
-    return models.Drill(
-        id=row.text("id"),
-        fault=row.text("fault"),
-        target=row.maybe_text("target"),
-        state=row.text("state"),
-        started_at=row.time("started_at"),
-        ended_at=row.maybe_time("ended_at"),
-        timeline=row.items("timeline", drill_step),
-        evidence=row.items("evidence", drill_evidence),
-    )
-
-
 def audit_row(data: object) -> models.AuditRow:
     """Read one recorded act."""
     row = Fields(data)

@@ -12,6 +12,7 @@ from httpx_sse import ServerSentEvent
 
 from . import decode, models
 from .api import OPS, Api
+from .drills import Drill, read_drill
 from .errors import ClientError, Denied, NotReachable, Refused
 from .fields import Unreadable, parse
 from .sse import Backoff, sse_events
@@ -75,7 +76,7 @@ class ActSeen:
 class DrillChanged:
     """A drill, whole, after a change."""
 
-    drill: models.Drill
+    drill: Drill
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ def _item(frame: ServerSentEvent) -> FeedItem | None:
             case "act":
                 return ActSeen(decode.audit_row(data))
             case "drill":
-                return DrillChanged(decode.drill(data))
+                return DrillChanged(read_drill(data))
             case _:
                 return None
     except Unreadable:

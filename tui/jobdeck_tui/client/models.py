@@ -273,44 +273,6 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class DrillStep:
-    """One line of a drill's timeline; ``expected`` and ``seen`` are seconds since the injection."""
-
-    at: float
-    name: str
-    text: str
-    expected: float | None
-    seen: float | None
-    verdict: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DrillEvidence:
-    """For one job: its completed stages before the fault, and whether any ran again."""
-
-    job_id: str
-    stages_before: tuple[str, ...]
-    stages_after: tuple[str, ...]
-    repeated: int
-    state: str
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Drill:
-    """A fault injected on purpose and what was seen."""
-
-    id: str
-    fault: str
-    target: str | None
-    state: str
-    started_at: float
-    ended_at: float | None
-    timeline: tuple[DrillStep, ...]
-    evidence: tuple[DrillEvidence, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class JobPage:
     """A page of the job list; ``unreadable`` counts rows that could not be decoded."""
 

@@ -1,10 +1,11 @@
 """Drills in words: what each fault would reach now, what it promises, what was expected and what was seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from jobdeck_tui.client.models import DaskWorker, Drill, DrillEvidence, DrillStep, Overview
-from jobdeck_tui.text.format import NONE, clock, duration, plural, short_id, state_label
+from jobdeck_tui.client.drills import Drill, DrillAwaited, DrillEvidence, DrillStep
+from jobdeck_tui.client.models import DaskWorker, Overview
+from jobdeck_tui.text.format import NONE, clock, duration, instant, plural, short_id, state_label
 
 Piece = tuple[str, str]
 Row = list[Piece]
@@ -14,17 +15,38 @@ GUARANTEES = {
         "Losing the scheduler loses its whole memory and every worker under it: all running attempts end at "
         "once. A new epoch is started, and every unfinished job is taken up from the records: from its last "
         "checkpoint where it has one, else from its request. A stage that was under way begins again; a "
-        "completed one does not."
+        "completed one does not. No job counts it as an attempt lost with its worker."
+    ),
+    "scheduler-hang": (
+        "A scheduler that is stopped may only be busy: it is shown as suspect first, and its workers go on. "
+        "Given up, it is killed with every worker under it, and from then on all is as after its loss. Healed "
+        "before that, it costs nothing."
     ),
     "worker-loss": (
-        "Losing one worker ends only the attempts that ran on it; each counts as an attempt of its job. The "
-        "scheduler, its epoch and all other workers' jobs go on untouched, and Dask's queue stays as it is. "
-        "The lost jobs resume from their last checkpoint on another worker."
+        "Losing one worker ends only the attempts that ran on it; each counts as an attempt of its job, and "
+        "after several the job is held for a person. The scheduler, its epoch and all other workers' jobs go on "
+        "untouched, and Dask's queue stays as it is. The lost jobs resume from their last checkpoint on "
+        "another worker."
+    ),
+    "worker-hang": (
+        "A worker that is stopped writes no heartbeat: once the last one is stale its jobs are taken from it "
+        "under a new fence and run elsewhere. Then it goes on where it stopped, and can change nothing: at its "
+        "next write it learns that its jobs are another's. Healed before that, it costs nothing."
+    ),
+    "stream-drop": (
+        "Every reader is cut off in the middle of its stream. No job notices. A reader comes back with the id of "
+        "the last event it has, and is sent all that follows: nothing missing, nothing twice."
+    ),
+    "api-loss": (
+        "The backend is killed, and the scheduler and all workers die with it. Everything accepted is on disk; "
+        "the next start on the same directory goes on: unfinished jobs resume from their last checkpoint."
     ),
 }
+FAULTS = tuple(GUARANTEES)
+"""Every fault there is; the last is the command line's, which starts the backend again."""
 ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_CELLS = 8, 26, 100
 VERDICTS = {"ok": ("✔ ", "good"), "late": ("⚠ late", "warn"), "failed": ("✖ failed", "bad")}
-STATE_LOOKS = {"running": "warn", "passed": "good", "failed": "bad"}
+STATE_LOOKS = {"running": "warn", "passed": "good", "failed": "bad", "healed": "notice"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +59,27 @@ class Fault:
     reach: str
 
 
-def faults(overview: Overview | None, workers: Sequence[DaskWorker]) -> list[Fault]:
-    """What can be injected now, and what it would reach."""
+def faults(overview: Overview | None, workers: Sequence[DaskWorker], chosen_worker: int = 0) -> list[Fault]:
+    """What can be injected now, and what it would reach; those of a worker mean the chosen one."""
     counts = overview.counts if overview else {}
     running = counts.get("running", 0) + counts.get("assigned", 0)
     everything = f"{running} running restart, {counts.get('queued', 0)} queued handed over again"
-    found = [Fault("scheduler-loss", None, "lose the scheduler", everything)]
-    for worker in workers:
+    after_lost = f"suspect first, given up later: then {everything}"
+    found = [
+        Fault("scheduler-loss", None, "lose the scheduler", everything),
+        Fault("scheduler-hang", None, "stop the scheduler", after_lost),
+    ]
+    if workers:
+        worker = workers[chosen_worker % len(workers)]
         pid = f", pid {worker.pid}" if worker.pid else ""
         reach = f"{worker.executing} running restart, {worker.ready} ready move{pid}"
-        found.append(Fault("worker-loss", worker.name, f"kill worker {worker.name}", reach))
-    return found
+        slow = f"{worker.executing} running move once its heartbeat is stale{pid}"
+        found += [
+            Fault("worker-loss", worker.name, f"kill worker {worker.name}", reach),
+            Fault("worker-hang", worker.name, f"stop worker {worker.name}", slow),
+        ]
+    readers = "every reader, this deck too, comes back from its cursor"
+    return [*found, Fault("stream-drop", None, "drop all streams", readers)]
 
 
 def fault_rows(
@@ -82,6 +114,7 @@ def drill_rows(drill: Drill, width: int) -> list[Row]:
         ],
         [(f" {'AT':<9}{'EXPECTED':>9} {'SEEN':>8}   WHAT", "faint")],
         *[_step(step) for step in drill.timeline],
+        *[_awaited(one) for one in drill.awaited],
     ]
     if drill.evidence:
         repeated = sum(one.repeated for one in drill.evidence)
@@ -96,9 +129,44 @@ def drill_rows(drill: Drill, width: int) -> list[Row]:
     return rows
 
 
+def step_line(step: DrillStep) -> str:
+    """A step as one line of plain text."""
+    expected = f", expected < {duration(step.expected)}" if step.expected is not None else ""
+    seen = duration(step.seen) if step.seen is not None else NONE
+    return f"{seen:>7}  {step.verdict or '':<6}  {step.name}: {step.text}{expected}"
+
+
+def end_line(drill: Drill) -> str:
+    """How a drill ended, in one line."""
+    verdicts = [step.verdict for step in drill.timeline if step.verdict is not None]
+    timed = [step for step in drill.timeline if step.expected is not None]
+    met = sum(step.verdict == "ok" for step in timed)
+    repeated = sum(one.repeated for one in drill.evidence)
+    return (
+        f"drill {drill.id} {drill.state}: {met} of {len(timed)} expectations met in time, "
+        f"{verdicts.count('failed')} failed, stages run again: {repeated}"
+    )
+
+
+def exported(drill: Drill) -> dict[str, object]:
+    """A drill as it is written to a file: what the deck knows of it, with times of day."""
+
+    def at(moment: float | None) -> str | None:
+        return None if moment is None else instant(moment)
+
+    steps = [{**asdict(step), "at": at(step.at)} for step in drill.timeline]
+    return {
+        **asdict(drill),
+        "started_at": at(drill.started_at),
+        "ended_at": at(drill.ended_at),
+        "timeline": steps,
+        "guarantee": GUARANTEES.get(drill.fault, ""),
+    }
+
+
 def _step(step: DrillStep) -> Row:
     expected = f"< {duration(step.expected)}" if step.expected is not None else NONE
-    seen = duration(step.seen) if step.seen is not None else ("…" if step.expected is not None else NONE)
+    seen = duration(step.seen) if step.seen is not None else NONE
     verdict, look = VERDICTS.get(step.verdict or "", ("  ", ""))
     return [
         (f" {clock(step.at):<9}", "faint"),
@@ -106,6 +174,11 @@ def _step(step: DrillStep) -> Row:
         (f"{verdict} ", look),
         (step.text or step.name, ""),
     ]
+
+
+def _awaited(one: DrillAwaited) -> Row:
+    expected = f"< {duration(one.expected)}" if one.expected is not None else NONE
+    return [(f" {'':<9}{expected:>9} {'…':>8}    {one.name}", "faint")]
 
 
 def _evidence(one: DrillEvidence, id_cells: int) -> Row:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobdeck_tui.client.api import Api
+from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.errors import ClientError
-from jobdeck_tui.client.models import Cluster, Drill, Job, Overview
+from jobdeck_tui.client.models import Cluster, Job, Overview
 from jobdeck_tui.demo import witness
 from jobdeck_tui.demo.documents import Document, find_documents
 from jobdeck_tui.demo.narrator import Narrator

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Phase, Tracked
 from jobdeck_tui.core.drill_words import Fault
@@ -99,6 +100,23 @@ class Sender:
             )
         except ClientError as error:
             self._wire.deck.say(f"The drill was not started: {error.message}", "bad")
+        self._wire.deck.fresh = True
+
+    def heal_drill(self, drill: Drill) -> None:
+        """Ends a drill's fault at once."""
+        self._wire.start(self._wire.program, partial(self._heal, drill), "drill")
+
+    async def _heal(self, drill: Drill) -> None:
+        from jobdeck_tui.client.errors import ClientError
+
+        if self._wire.api is None:
+            return
+        try:
+            self._wire.deck.take_drill(await self._wire.api.heal_drill(drill.id))
+        except ClientError as error:
+            self._wire.deck.say(f"The drill was not healed: {error.message}", "bad")
+        else:
+            self._wire.deck.say("Healed: the drill ends once all is well.", "notice")
         self._wire.deck.fresh = True
 
     def pending(self) -> list[Tracked]:

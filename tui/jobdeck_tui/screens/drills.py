@@ -1,17 +1,22 @@
-"""Drills: choose a fault, arm it, type its name, watch what was expected against what is seen."""
+"""Drills: choose a fault, arm it, type its name, watch what was expected against what is seen.
+
+Healing is one key that asks nothing, and so is writing the drill to a file.
+"""
 
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from jobdeck_tui.client.models import Drill
-from jobdeck_tui.core.drill_words import GUARANTEES, Fault, drill_rows, fault_rows, faults
+from jobdeck_tui.client.drills import Drill
+from jobdeck_tui.core.drill_words import GUARANTEES, Fault, drill_rows, exported, fault_rows, faults
+from jobdeck_tui.exports import write_json
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TypedQuestion
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
-EXPLAINED_FROM_ROWS = 30
+EXPLAINED_FROM_ROWS = 34
+REFUSED = " This server does not allow drills: it was started without them. What ran before is shown below."
 
 
 class DrillsScreen(DeckScreen):
@@ -21,6 +26,9 @@ class DrillsScreen(DeckScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "arm", "Arm"),
         Binding("enter", "inject", "Inject", key_display="enter"),
+        Binding("H", "heal", "Heal now"),
+        Binding("w", "worker", "Another worker"),
+        Binding("o", "export", "Export"),
         Binding("escape", "leave", "Disarm, else back", show=False),
         Binding("j,down", "choose(1)", "Next fault", show=False),
         Binding("k,up", "choose(-1)", "Fault before", show=False),
@@ -33,6 +41,7 @@ class DrillsScreen(DeckScreen):
     def __init__(self) -> None:
         super().__init__()
         self._chosen = 0
+        self._worker = 0
         self._back = 0
 
     def compose_body(self) -> ComposeResult:
@@ -49,15 +58,21 @@ class DrillsScreen(DeckScreen):
         if action == "inject":
             return self.deck.armed is not None
         if action == "arm":
-            return self.deck.armed is None
+            return self.deck.armed is None and self._allowed
+        if action == "heal":
+            return self._open_drill() is not None
+        if action == "export":
+            return bool(self.deck.drills)
+        if action == "worker":
+            return len(self.deck.workers()) > 1 and self._faults()[self._chosen].target is not None
         return super().check_action(action, parameters)
 
     def flush_body(self, now: float, *, everything: bool) -> None:  # noqa: ARG002
         """Draws both."""
         deck, pane = self.deck, self.query_one("#faults", TextPane)
         found = self._faults()
-        if deck.overview is not None and not deck.overview.drills_allowed:
-            rows: list[Row] = [[(" This server does not allow drills.", "warn")]]
+        if not self._allowed:
+            rows: list[Row] = [[(REFUSED, "warn")]]
         else:
             self._chosen = min(self._chosen, len(found) - 1)
             shown = self._shown()
@@ -68,8 +83,16 @@ class DrillsScreen(DeckScreen):
         pane.show(rows)
         self.query_one("#drill", TextPane).show(self._drill())
 
+    @property
+    def _allowed(self) -> bool:
+        return self.deck.overview is None or self.deck.overview.drills_allowed
+
     def _faults(self) -> list[Fault]:
-        return faults(self.deck.overview, self.deck.workers())
+        return faults(self.deck.overview, self.deck.workers(), self._worker)
+
+    def _open_drill(self) -> Drill | None:
+        """The drill that goes on, wherever one has paged to."""
+        return next((one for one in reversed(self.deck.drills.values()) if one.running), None)
 
     def _shown(self) -> Drill | None:
         drills = list(self.deck.drills.values())
@@ -93,8 +116,8 @@ class DrillsScreen(DeckScreen):
         """Arms the chosen fault; nothing is sent."""
         if refusal := self.deck.refusal():
             self.program.tell(refusal, severity="error")
-        elif self.deck.overview is not None and not self.deck.overview.drills_allowed:
-            self.program.tell("This server does not allow drills.", severity="error")
+        elif not self._allowed:
+            self.program.tell(REFUSED.strip(), severity="error")
         else:
             self.deck.arm(self._faults()[self._chosen])
         self.flush()
@@ -115,6 +138,29 @@ class DrillsScreen(DeckScreen):
 
         notes = [f"It would reach: {fault.reach}.", GUARANTEES[fault.name]]
         self.app.push_screen(TypedQuestion(f"Inject: {fault.words}?", fault.name, notes), answered)
+
+    def action_worker(self) -> None:
+        """Means another worker; what was armed no longer is."""
+        self._worker += 1
+        self.deck.disarm()
+        self.flush()
+
+    def action_heal(self) -> None:
+        """Ends what hangs at once; asks nothing."""
+        if (drill := self._open_drill()) is not None:
+            self.program.link.sender.heal_drill(drill)
+
+    def action_export(self) -> None:
+        """Writes the drill in view to a file."""
+        drill = self._shown()
+        if drill is None:
+            return
+        try:
+            path = write_json(f"drill-{drill.id}", exported(drill))
+        except OSError as error:
+            self.program.tell(f"Not exported: {error.strerror or error}.", severity="error")
+        else:
+            self.program.tell(f"drill {drill.id} written to {path}")
 
     def action_leave(self) -> None:
         """Disarms what is armed, else goes back."""

@@ -1,0 +1,153 @@
+"""The drill of dropped streams: readers of its own, cut off with everybody's, must end with the whole log."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from jobdeck_backend.clock import now
+from jobdeck_backend.recovery.drill_before import Before
+from jobdeck_backend.recovery.drill_record import Drill, Step
+from jobdeck_backend.recovery.drill_watch import Expectation, Watch
+from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.store import drills
+from jobdeck_backend.store.engine import Database
+
+READERS_MAX = 8
+FED_S = 5.0
+RECONNECT_S = 0.1
+BACK_S = 2.0
+OTHERS_BACK_S = 5.0
+GOES_ON_S = 10.0
+
+
+class Streams(Protocol):
+    """Every open event stream of this server."""
+
+    @property
+    def subscribers(self) -> int:
+        """How many are open."""
+
+    def drop_all(self) -> int:
+        """End all of them without a farewell; answers how many."""
+
+    def read(self, job_id: str, cursor: int) -> AsyncIterator[int]:
+        """One job's stream after ``cursor``, as its events' numbers, until it ends or is dropped."""
+
+
+@dataclass
+class Reader:
+    """One reader of the drill: what it was sent, over all its connections."""
+
+    job_id: str
+    seen: list[int] = field(default_factory=list)
+    connections: int = 0
+    seen_at_drop: int = 0
+    fed: asyncio.Event = field(default_factory=asyncio.Event)
+    """It was sent something: each job has a first event."""
+
+    @property
+    def cursor(self) -> int:
+        """The last event it has."""
+        return self.seen[-1] if self.seen else 0
+
+
+class Readers:
+    """Follow a few unfinished jobs as a client does: from the first event, and again from the cursor."""
+
+    def __init__(self, streams: Streams, before: Before) -> None:
+        self.streams = streams
+        running = [one.job_id for one in before.attempts]
+        followed = list(dict.fromkeys([*running, *before.unfinished]))[:READERS_MAX]
+        self.all = [Reader(job_id) for job_id in followed]
+        self.others_before = streams.subscribers
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Connect, and answer when each is fed."""
+        self._tasks = [asyncio.create_task(self._follow(one), name="drill reader") for one in self.all]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FED_S):
+                for one in self.all:
+                    await one.fed.wait()
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def drop(self) -> int:
+        """Drop every stream of the server; answers how many were others'."""
+        for one in self.all:
+            one.seen_at_drop = len(one.seen)
+        return self.streams.drop_all() - len(self.all)
+
+    async def _follow(self, reader: Reader) -> None:
+        while True:
+            reader.connections += 1
+            async with aclosing(self.streams.read(reader.job_id, reader.cursor)) as numbers:  # type: ignore[type-var]
+                async for number in numbers:
+                    reader.seen.append(number)
+                    reader.fed.set()
+            await asyncio.sleep(RECONNECT_S)
+
+
+class StreamDrop(Watch):
+    """Nobody's job is touched; every reader ends with the log, nothing missing, nothing twice."""
+
+    def __init__(
+        self, database: Database, cluster: EmbeddedCluster, drill: Drill, before: Before, readers: Readers
+    ) -> None:
+        self._readers = readers
+        super().__init__(database, cluster, drill, before)
+
+    def _expectations(self) -> list[Expectation]:
+        return [
+            Expectation("reconnected", BACK_S, self._reconnected, first=True),
+            Expectation("others back", None, self._others_back),
+            Expectation("went on", None, self._went_on),
+        ]
+
+    def _extra_judgement(self, tx: Connection) -> list[Step]:
+        last = drills.last_sequences(tx, [one.job_id for one in self._readers.all])
+        missing = twice = 0
+        for one in self._readers.all:
+            # What was committed since its last look is still on its way; up to there it has everything.
+            missing += one.cursor - len(set(one.seen)) + max(0, one.cursor - last.get(one.job_id, 0))
+            twice += len(one.seen) - len(set(one.seen))
+        told = sum(len(one.seen) for one in self._readers.all)
+        return [
+            Step(
+                "missing",
+                f"{missing} events missing of {told} that the readers were sent",
+                None,
+                failed=missing > 0,
+            ),
+            Step("twice", f"{twice} events sent twice", None, failed=twice > 0),
+        ]
+
+    def _reconnected(self, _tx: Connection) -> str | None:
+        if any(one.connections < 2 for one in self._readers.all):
+            return None
+        return f"{len(self._readers.all)} readers of the drill are back, each from its cursor"
+
+    def _others_back(self, _tx: Connection) -> str | None:
+        before = self._readers.others_before
+        back = min(before, max(0, self._readers.streams.subscribers - len(self._readers.all)))
+        if back < before and now() < self._drill.started_at + OTHERS_BACK_S:
+            return None
+        return f"{back} of {before} other connections are back" if before else "nobody else was connected"
+
+    def _went_on(self, tx: Connection) -> str | None:
+        """Each reader was sent something since, or there was nothing to send."""
+        last = drills.last_sequences(tx, [one.job_id for one in self._readers.all])
+        behind = [one for one in self._readers.all if one.cursor < last.get(one.job_id, 0)]
+        silent = [one for one in self._readers.all if len(one.seen) == one.seen_at_drop]
+        if behind or (silent and now() < self._drill.started_at + GOES_ON_S):
+            return None
+        on = len(self._readers.all) - len(silent)
+        return f"{on} of {len(self._readers.all)} readers were sent more since, all have the whole log"

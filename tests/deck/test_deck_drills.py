@@ -1,0 +1,130 @@
+"""The Drills screen without a server: what is offered, what is explained, what one key writes."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from jobdeck_tui.client.drills import DrillAwaited
+from jobdeck_tui.core.drill_words import GUARANTEES
+
+from .deck_driver import a_deck, a_drill, an_overview, in_a_deck, lines, press, running, screen_text
+
+RUNNING = replace(
+    a_drill(), state="running", ended_at=None, awaited=(DrillAwaited("running again", 7.0),), evidence=()
+)
+SIZES = ((80, 24), (120, 36), (40, 10), (20, 5))
+
+
+@in_a_deck
+async def test_each_fault_is_chosen_with_its_own_promise_in_words() -> None:
+    async with running(a_deck(), 120, 40) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        for name in ("scheduler-loss", "scheduler-hang", "worker-loss", "worker-hang", "stream-drop"):
+            shown = " ".join(screen_text(pilot).split())
+            assert " ".join(GUARANTEES[name].split())[:150] in shown, name
+            await press(pilot, "j")
+        assert "▸ drop all streams" in screen_text(pilot)
+
+
+@in_a_deck
+async def test_w_means_another_worker_and_disarms() -> None:
+    deck = a_deck()
+    async with running(deck, 100, 40) as pilot:
+        await press(pilot, "4", "j", "j")
+        await pilot.pause()
+        assert "▸ kill worker worker-0" in screen_text(pilot)
+        await press(pilot, "a")
+        await pilot.pause()
+        assert "⚠ ARMED for 30 s: Enter, then type worker-loss" in screen_text(pilot)
+        await press(pilot, "w")
+        await pilot.pause()
+        assert "▸ kill worker worker-1" in screen_text(pilot)
+        assert deck.armed is None
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_running_drill_is_drawn_at_every_size(size: tuple[int, int]) -> None:
+    @in_a_deck
+    async def go() -> None:
+        deck = a_deck()
+        deck.take_drill(RUNNING)
+        async with running(deck, *size) as pilot:
+            await press(pilot, "4")
+            await pilot.pause()
+            assert all(len(line) <= size[0] for line in lines(pilot))
+
+    go()
+
+
+@in_a_deck
+async def test_a_running_drill_shows_what_is_still_expected_and_offers_to_heal() -> None:
+    deck = a_deck()
+    deck.take_drill(RUNNING)
+    async with running(deck) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        awaited = next(line for line in lines(pilot) if "running again" in line and "…" in line)
+        assert "< 7.00s" in awaited
+        assert "H Heal now" in lines(pilot)[-1]
+        deck.take_drill(a_drill())
+        await pilot.pause(0.3)
+        assert "H Heal now" not in lines(pilot)[-1]
+
+
+def test_o_writes_the_drill_to_a_file_for_its_owner_only(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    @in_a_deck
+    async def go() -> None:
+        deck = a_deck()
+        deck.take_drill(replace(a_drill(), id="../d1"))
+        async with running(deck, 120, 40) as pilot:
+            await press(pilot, "4", "o")
+            await pilot.pause()
+            assert "written to" in screen_text(pilot)
+            await press(pilot, "o")
+            await pilot.pause()
+
+    go()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["drill-_d1-1.json", "drill-_d1.json"]
+    written = tmp_path / "drill-_d1.json"
+    assert written.stat().st_mode & 0o777 == 0o600
+    record = json.loads(written.read_text())
+    assert [step["name"] for step in record["timeline"]] == ["injected", "noticed", "running"]
+    assert record["evidence"][0]["repeated"] == 0
+    assert record["guarantee"] == GUARANTEES["scheduler-loss"]
+
+
+def test_a_directory_that_cannot_be_written_is_said_and_nothing_is_lost(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.open", _no_room)
+
+    @in_a_deck
+    async def go() -> None:
+        deck = a_deck()
+        deck.take_drill(a_drill())
+        async with running(deck, 120, 40) as pilot:
+            await press(pilot, "4", "o")
+            await pilot.pause()
+            assert "Not exported: No space left on device." in screen_text(pilot)
+
+    go()
+
+
+def _no_room(*_arguments: object) -> int:
+    raise OSError(28, "No space left on device")
+
+
+@in_a_deck
+async def test_a_server_without_drills_says_so_and_arms_nothing() -> None:
+    deck = a_deck()
+    deck.take_overview(an_overview([], drills_allowed=False))
+    deck.take_drill(a_drill())
+    async with running(deck, 100, 40) as pilot:
+        await press(pilot, "4", "a")
+        await pilot.pause()
+        assert "This server does not allow drills" in screen_text(pilot)
+        assert "Arm" not in lines(pilot)[-1]
+        assert "DRILL scheduler-loss" in screen_text(pilot), "what ran before is shown all the same"
+        assert deck.armed is None
