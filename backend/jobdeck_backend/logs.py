@@ -6,6 +6,7 @@ not obey it (R38).
 
 import logging
 import sys
+from contextlib import suppress
 
 import structlog
 
@@ -30,6 +31,20 @@ class _PrintableFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
+class _BestEffortLogger(structlog.PrintLogger):
+    """Prints to standard error. On a full disk an entry is lost, and not the work that it tells of."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def msg(self, message: str) -> None:
+        """Print one entry."""
+        with suppress(OSError):
+            super().msg(message)
+
+    log = debug = info = warn = warning = error = critical = fatal = exception = failure = err = msg
+
+
 def configure() -> None:
     """Set up this process's logging, ours and the libraries'."""
     structlog.configure(
@@ -40,7 +55,7 @@ def configure() -> None:
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
             lambda _logger, _method, entry: printable(str(entry)),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=_BestEffortLogger,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))

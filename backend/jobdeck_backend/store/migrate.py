@@ -9,12 +9,15 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DatabaseError
 
 from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.store import integrity
 from jobdeck_backend.store.engine import Database
 
 HEAD = "0001"
 """The newest revision in ``migrations/versions``; a test holds the two together."""
 
 EXIT_DATABASE = 13
+CHECK_S = 2.0
+"""How long a start may look for damage. Some hundred megabytes are looked through in that time."""
 
 
 def migrate(database: Database) -> None:
@@ -22,6 +25,13 @@ def migrate(database: Database) -> None:
     with usable(database):
         with database.read() as tx:
             current = _revision(tx)
+            problems = integrity.damage(tx, CHECK_S)
+        if problems:
+            raise StartRefused(
+                f"the database {database.path} is damaged ({problems[0]}); nothing was changed: restore a backup, "
+                "or move the file away to start afresh",
+                EXIT_DATABASE,
+            )
         if current != HEAD:
             if current is not None and current > HEAD:
                 raise StartRefused(
