@@ -12,10 +12,12 @@ from jobdeck_backend.api import (
     jobs,
     operations,
     operations_acts,
+    operations_bundle,
     operations_cluster,
     operations_feed,
     operations_jobs,
     operations_recovery,
+    operations_storage,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -39,6 +41,8 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import Tailer
 from jobdeck_backend.store.writer import Writer
+from jobdeck_backend.upkeep.backup import remove_unfinished
+from jobdeck_backend.upkeep.pruner import Pruner
 
 
 class Backend:
@@ -49,6 +53,7 @@ class Backend:
         self.settings = settings
         self.database = Database(settings.database_path, synchronous="FULL")
         migrate(self.database)
+        remove_unfinished(settings.state_dir)
         self._callback_secret = load_secret(settings)
 
     async def start(self) -> Services:
@@ -67,6 +72,7 @@ class Backend:
             ))
         self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
+        self.pruner = Pruner(self.settings, self.database, self.writer)
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
@@ -77,6 +83,7 @@ class Backend:
         self.dispatcher.start()
         self.agreement.start()
         self.sender.start()
+        self.pruner.start()
         self.feed.start()
         await self.cluster.start()
         return Services(
@@ -91,6 +98,7 @@ class Backend:
             self.feed,
             self.agreement,
             self.drills,
+            self.pruner,
         )
 
     def say_farewell(self) -> None:
@@ -112,6 +120,7 @@ class Backend:
             last_first.push_async_callback(self.dispatcher.stop)
             last_first.push_async_callback(self.agreement.stop)
             last_first.push_async_callback(self.sender.stop)
+            last_first.push_async_callback(self.pruner.stop)
             last_first.push_async_callback(self.feed.stop)
             last_first.push_async_callback(self.drills.stop)
 
@@ -168,6 +177,8 @@ def create_app(backend: Backend) -> FastAPI:
         operations_cluster,
         operations_recovery,
         operations_feed,
+        operations_storage,
+        operations_bundle,
     )
     for module in (jobs, operations, *operations_modules):
         app.include_router(module.router)

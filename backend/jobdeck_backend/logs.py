@@ -55,7 +55,7 @@ def configure() -> None:
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
             lambda _logger, _method, entry: printable(str(entry)),
         ],
-        logger_factory=_BestEffortLogger,
+        logger_factory=lambda *_names: _BestEffortLogger(),
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))

@@ -16,6 +16,7 @@ from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
+from jobdeck_backend.upkeep.pruner import Pruner
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Services:
     feed: Feed
     agreement: Agreement
     drills: Drills
+    pruner: Pruner
 
 
 async def _services(request: Request) -> Services:

@@ -11,6 +11,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from jobdeck_backend.commands.transition import load
+from jobdeck_backend.errors import JobNotFound
 from jobdeck_backend.jobs.records import Admission, Job, Status, StoredEvent
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
@@ -104,7 +105,12 @@ async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIte
     place, reconnected, announced = Place(cursor), cursor > 0, False
     with streaming.tailer.subscribe(job_id) as subscription:
         while True:
-            admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
+            try:
+                admission, job, page = await run_in_threadpool(
+                    _read, streaming.database, job_id, place.cursor
+                )
+            except JobNotFound:
+                return  # pruned while it was read
             if page:
                 place.cursor = page[-1].seq
                 yield b"".join(map(stored, page))
