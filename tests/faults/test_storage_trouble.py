@@ -1,4 +1,4 @@
-"""A disk that is full, a database that cannot be written or read: said, refused whole, nothing lost, on again by itself."""
+"""A full disk, a database that cannot be written or read: said, refused whole, nothing lost, on again alone."""
 
 import os
 import shutil
@@ -167,9 +167,7 @@ def doomed(tmp_path: Path) -> Iterator[RunningBackend]:
 
 
 @pytest.mark.parametrize("how", ["truncated", "overwritten"])
-def test_a_damaged_database_is_said_everywhere_and_promises_nothing(
-    doomed: RunningBackend, how: str
-) -> None:
+def test_a_damaged_database_is_said_everywhere_and_promises_nothing(doomed: RunningBackend, how: str) -> None:
     size = checkpointed(doomed)
     path = doomed.state_dir / "jobdeck.db"
     if how == "truncated":

@@ -13,7 +13,6 @@ from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.trouble import Condition, is_trouble
 
 
-
 def _json(status_code: int, content: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
     return Response(
         orjson.dumps(content, default=str), status_code, media_type="application/json", headers=headers

@@ -76,9 +76,7 @@ async def judge(job_id: str, key: str, verdict: schemas.Verdict, serving: Servin
     response_model=schemas.Notification,
     responses=ACT,
 )
-async def resend(
-    job_id: str, notification_id: str, serving: Serving, act: schemas.Act = UNSAID
-) -> Response:
+async def resend(job_id: str, notification_id: str, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """Send once more what the job's caller was to be told, after it was given up."""
     await _perform(serving, "resend", job_id, callback.send_again(notification_id), act)
     return await asyncio.to_thread(_notification, serving, notification_id)

@@ -21,7 +21,9 @@ ARCHIVE = "application/gzip"
 CHECKPOINTS_MAX = 1_000
 EVENTS_PAGE = 1_000
 # Updates are jobdeck's and the authors' own words about the job.
-_WORDS = frozenset({"job.update", "job.error", "job.cancelled", "job.cancellation_requested", "job.heartbeat"})
+_WORDS = frozenset(
+    {"job.update", "job.error", "job.cancelled", "job.cancellation_requested", "job.heartbeat"}
+)
 
 
 @router.get(
@@ -34,7 +36,7 @@ def incident_bundle(
     serving: Serving,
     content: Annotated[bool, Query(description="also what the job was given and what it made")] = False,  # noqa: FBT002
 ) -> Response:
-    """All that is on record about a job as one `.tar.gz`, bounded, without secrets, and without content unless asked."""
+    """All on record about a job as one `.tar.gz`: bounded, without secrets, without content unless asked."""
     with serving.database.read() as tx:
         parts = _parts(serving, tx, job_id, content=content)
     root = f"jobdeck-{job_id}"

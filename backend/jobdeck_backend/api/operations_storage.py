@@ -73,7 +73,9 @@ async def prune(request: schemas.Prune, serving: Serving) -> Response:
     return shapes.answer(_pruning(begun), status_code=202)
 
 
-@router.get("/prune", response_model=schemas.Pruning, responses={404: {"description": "none since the start"}})
+@router.get(
+    "/prune", response_model=schemas.Pruning, responses={404: {"description": "none since the start"}}
+)
 async def pruning(serving: Serving) -> Response:
     """The pruning under way, else the last one since the start."""
     if serving.pruner.last is None:

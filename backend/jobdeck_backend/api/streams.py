@@ -100,17 +100,18 @@ class Place:
 
 
 async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
-    """The frames of one job's stream after ``cursor``. The job must exist."""
+    """The frames of one job's stream after ``cursor``. The job must exist; if it is pruned meanwhile, they end."""
+    with suppress(JobNotFound):
+        async for chunk in _job_frames(streaming, job_id, cursor):
+            yield chunk
+
+
+async def _job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
     yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
     place, reconnected, announced = Place(cursor), cursor > 0, False
     with streaming.tailer.subscribe(job_id) as subscription:
         while True:
-            try:
-                admission, job, page = await run_in_threadpool(
-                    _read, streaming.database, job_id, place.cursor
-                )
-            except JobNotFound:
-                return  # pruned while it was read
+            admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
             if page:
                 place.cursor = page[-1].seq
                 yield b"".join(map(stored, page))

@@ -14,8 +14,8 @@ _LOOK_EVERY = 100_000
 def damage(tx: Connection, within_s: float | None = None) -> list[str]:
     """What is wrong with the file, in the database's words; empty when it is whole.
 
-    With ``within_s`` the check ends after that many seconds and answers what it had found by then, which is nothing
-    in a file too large for them. A server that keeps its own files (PostgreSQL) is not asked.
+    With ``within_s`` a check that takes longer than so many seconds is given up and answers nothing. A server that
+    keeps its own files (PostgreSQL) is not asked.
     """
     driver = tx.connection.driver_connection
     if not isinstance(driver, sqlite3.Connection):

@@ -1,9 +1,8 @@
 """What may be removed, and its removal: finished jobs with all that is kept about them, whole or not at all.
 
-A job stays while something may still need it: it is unfinished, or a job that stays was submitted after it; an effect
-of it is uncertain; its caller is still owed a word; a thread still executes it; an earlier job of its thread stays,
-whose resume must see that the thread went on (R20); or it holds the newest event, whose position every reader's
-cursor is measured by.
+A job stays while something may need it: it is unfinished, or a job that stays was submitted after it; an effect
+of it is uncertain; its caller is owed a word; a thread still executes it; an earlier job of its thread stays, whose
+resume must see that the thread went on (R20); or it has the newest event, by which every cursor is measured.
 """
 
 from collections.abc import Sequence
@@ -64,7 +63,10 @@ def prunable(tx: Connection, before: float) -> list[Prunable]:
     followed = select(dependencies.c.predecessor_id).join(kept, dependencies.c.job_id == kept.c.job_id)
     on_thread = (
         select(later.c.job_id)
-        .join(earlier, and_(later.c.thread_id == earlier.c.thread_id, later.c.accepted_at > earlier.c.accepted_at))
+        .join(
+            earlier,
+            and_(later.c.thread_id == earlier.c.thread_id, later.c.accepted_at > earlier.c.accepted_at),
+        )
         .join(kept, kept.c.job_id == earlier.c.job_id)
     )
     kept = kept.union(followed, on_thread)
@@ -90,7 +92,7 @@ def remove(tx: Connection, job_ids: Sequence[str], before: float) -> dict[str, i
         return {}
     ids = [row.job_id for row in found]
     removed = {
-        kind.name: tx.execute(delete(kind).where(kind.c.job_id.in_(ids))).rowcount for kind in _OF_JOB
+        str(kind.name): tx.execute(delete(kind).where(kind.c.job_id.in_(ids))).rowcount for kind in _OF_JOB
     }
     # What refers to a job goes before it.
     tx.execute(
@@ -108,7 +110,7 @@ def _remove_threads(tx: Connection, thread_ids: set[str]) -> dict[str, int]:
     used = select(admissions.c.thread_id).where(admissions.c.thread_id.in_(thread_ids))
     left = thread_ids - {row.thread_id for row in tx.execute(used)}
     gone = {
-        kind.name: tx.execute(delete(kind).where(kind.c.thread_id.in_(left))).rowcount
+        str(kind.name): tx.execute(delete(kind).where(kind.c.thread_id.in_(left))).rowcount
         for kind in (checkpoints, writes)
     }
     return {"checkpoints": gone["checkpoints"], "checkpoint_writes": gone["writes"]}
@@ -137,5 +139,7 @@ def _measure(tx: Connection, kind: Any, columns: Sequence[Any]) -> dict[str, int
 def unfinished(tx: Connection) -> int:
     """How many jobs have no outcome yet."""
     return int(
-        tx.execute(select(func.count()).select_from(admissions).where(admissions.c.outcome.is_(None))).scalar_one()
+        tx.execute(
+            select(func.count()).select_from(admissions).where(admissions.c.outcome.is_(None))
+        ).scalar_one()
     )

@@ -1,4 +1,7 @@
-"""What the database takes of the disk, and giving back what it no longer needs. SQLite's; others see to it themselves."""
+"""What the database takes of the disk, and giving back what it no longer needs.
+
+SQLite's: a server that keeps its own files sees to it itself.
+"""
 
 import shutil
 import sqlite3
@@ -7,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-PAGES_AT_A_TIME = 500
+PAGES_AT_A_TIME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def measure(tx: Connection, path: Path) -> Space:
 
 
 def give_back(tx: Connection) -> int:
-    """Cut some free pages off the file, inside a transaction; answers how many bytes, 0 when there is nothing left.
+    """Cut some free pages off the file; answers how many bytes, 0 when there is nothing left to cut.
 
     The file shrinks at SQLite's next checkpoint. One made before jobdeck kept its files so gives nothing back: its
     free pages are used for new rows.
@@ -45,7 +48,13 @@ def give_back(tx: Connection) -> int:
     driver = tx.connection.driver_connection
     if not isinstance(driver, sqlite3.Connection):
         return 0
-    before = int(driver.execute("PRAGMA page_count").fetchone()[0])
-    driver.execute(f"PRAGMA incremental_vacuum({PAGES_AT_A_TIME})").fetchall()
-    after = int(driver.execute("PRAGMA page_count").fetchone()[0])
-    return (before - after) * int(driver.execute("PRAGMA page_size").fetchone()[0])
+    before = _pages(driver)
+    for _ in range(min(PAGES_AT_A_TIME, int(driver.execute("PRAGMA freelist_count").fetchone()[0]))):
+        driver.execute(
+            "PRAGMA incremental_vacuum(1)"
+        )  # this driver steps it once, whatever number it is given
+    return (before - _pages(driver)) * int(driver.execute("PRAGMA page_size").fetchone()[0])
+
+
+def _pages(driver: sqlite3.Connection) -> int:
+    return int(driver.execute("PRAGMA page_count").fetchone()[0])

@@ -1,4 +1,4 @@
-"""What is wrong with the database, told from the error it raised: in words, and as the class callers are answered by.
+"""What is wrong with the database, told from the error it raised: in words, and as the class of the refusal.
 
 Codes are SQLite's and PostgreSQL's; whatever neither names is the database being away.
 """
@@ -24,7 +24,7 @@ from jobdeck_backend.errors import (
 log = structlog.get_logger(__name__)
 
 ROOM_BYTES_MIN = 1 << 20
-"""With less room than this the disk counts as full: small writes may still fit into what the files hold already."""
+"""With less room than this the disk counts as full, though small writes may fit into the files as they are."""
 _PRIMARY = 0xFF
 _FULL_STATE, _READ_ONLY_STATES = "53100", {"25006"}
 _DAMAGED_STATES = {"XX001", "XX002"}
@@ -139,5 +139,3 @@ class Condition:
         """A promise written into a damaged file is none. Raises ``DatabaseDamaged``."""
         if isinstance(self._trouble, DatabaseDamaged):
             raise self._trouble
-
-

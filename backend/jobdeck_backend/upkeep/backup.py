@@ -1,4 +1,4 @@
-"""Backups: a consistent copy of a running or a resting instance's database, opened and checked before it is trusted."""
+"""Backups: a consistent copy of an instance's database, running or at rest, checked before it is trusted."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An incident bundle: one archive of all that is on record about one job, for whoever has to find out what happened."""
+"""An incident bundle: all that is on record about one job, for whoever must find out what happened."""
 
 import gzip
 import io
@@ -12,7 +12,15 @@ from platform import platform, python_version
 PART_BYTES_MAX = 4 << 20
 LOG_READ_BYTES = 4 << 20
 LOG_LINES_MAX = 400
-_PACKAGES = ("jobdeck", "langgraph", "langgraph-checkpoint-sqlite", "dask", "distributed", "sqlalchemy", "fastapi")
+_PACKAGES = (
+    "jobdeck",
+    "langgraph",
+    "langgraph-checkpoint-sqlite",
+    "dask",
+    "distributed",
+    "sqlalchemy",
+    "fastapi",
+)
 
 README = """An incident bundle of one job, made by jobdeck.
 
@@ -28,8 +36,8 @@ audit.json          the acts on it
 logs/               the workers' and the scheduler's log lines that name it
 versions.json       what it ran on
 
-What the job was given and what it made is replaced by its size and hash unless content was asked for. What looks like
-a secret is taken out in any case; look through it all the same before you send it on.
+What the job was given and what it made is replaced by its size and hash unless content was asked for. What looks
+like a secret is taken out in any case; look through it all the same before you send it on.
 """
 
 

@@ -16,12 +16,16 @@ _SECRETS = (
     re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"),
     re.compile(r"\b(?:sk|pk|ghp|gho|xox[abp]|AKIA)[-_]?[A-Za-z0-9_-]{12,}"),
     re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    re.compile(r"(?i)\b([\w-]*(?:password|passwd|secret|token|api[_-]?key))[\"']?\s*[=:]\s*[\"']?[^\s\"',;&}]+"),
+    re.compile(
+        r"(?i)\b([\w-]*(?:password|passwd|secret|token|api[_-]?key))[\"']?\s*[=:]\s*[\"']?[^\s\"',;&}]+"
+    ),
     re.compile(r"(?<=://)[^/\s@:]+:[^/\s@]+(?=@)"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S),
 )
 REDACTED = "[redacted]"
-CONTENT = frozenset({"input", "output", "content", "chunk", "text", "arguments", "request", "outcome", "data"})
+CONTENT = frozenset(
+    {"input", "output", "content", "chunk", "text", "arguments", "request", "outcome", "data"}
+)
 """Names of fields that hold what jobs were given or made, where they are not jobdeck's own words."""
 
 

@@ -26,6 +26,11 @@ COMMANDS = {
     "verdict": "verdict",
     "reconcile": "recovery",
     "fsck": "recovery",
+    "storage": "storage",
+    "prune": "storage",
+    "backup": "backup",
+    "bundle": "bundle",
+    "resend": "bundle",
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .recovery import Recovery
+from .storage import StorageState
 
 STATES = (
     "backlog",
@@ -98,6 +99,7 @@ class Overview:
     paused: tuple[str, ...]
     drills_allowed: bool
     read_only: bool
+    storage: StorageState
     recovery: Recovery | None = None
 
 
@@ -159,6 +161,7 @@ class Transition:
 class Notification:
     """The newest thing the job's caller was to be told; ``target`` is the receiver's origin."""
 
+    id: str
     event: str
     target: str
     state: str
