@@ -1,4 +1,4 @@
-"""A backup is whole and starts elsewhere; a bundle tells of a job without its secrets; a caller is told once more."""
+"""A backup is whole and starts elsewhere; a bundle tells of a job without secrets; a caller is told once more."""
 
 import io
 import json

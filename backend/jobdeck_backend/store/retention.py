@@ -1,8 +1,8 @@
 """What may be removed, and its removal: finished jobs with all that is kept about them, whole or not at all.
 
-A job stays while something may need it: it is unfinished, or a job that stays was submitted after it; an effect
-of it is uncertain; its caller is owed a word; a thread still executes it; an earlier job of its thread stays, whose
-resume must see that the thread went on (R20); or it has the newest event, by which every cursor is measured.
+A job stays while something may need it: it is unfinished, or a job that stays waited for it; an effect of it is
+uncertain; its caller is owed a word; a thread still executes it; an earlier job of its thread stays, whose resume
+must see that the thread went on (R20); or it has the newest event, by which every cursor is measured.
 """
 
 from collections.abc import Sequence
