@@ -67,9 +67,7 @@ class Backend:
         self.streaming = Streaming(self.database, self.tailer, asyncio.Event())
         self.agreement = Agreement(self.database, self.writer, self.cluster, self.dispatcher)
         board = Board(self.database, lambda: self.cluster.snapshot)
-        self.feed = Feed(
-            Overview(self.settings, self.database, board, self.cluster, self.tailer, self.writer.condition)
-        )
+        self.feed = Feed(Overview(self.settings, self.database, board, self.cluster, self.tailer))
         self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
         self.pruner = Pruner(self.settings, self.database, self.writer)

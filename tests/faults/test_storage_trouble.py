@@ -41,7 +41,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def backend_on(small_disk: Path, tmp_path: Path) -> Iterator[RunningBackend]:
     backends = starting(tmp_path)
-    running = next(backends)(state_dir=small_disk)
+    # An outage longer than heartbeats may be silent: nobody is taken for lost who could not write one.
+    running = next(backends)(
+        state_dir=small_disk,
+        JOBDECK_HEARTBEAT_S="0.2",
+        JOBDECK_HEARTBEAT_STALE_S="1",
+        JOBDECK_CANCEL_LOOK_S="0.1",
+    )
     running.wait_for_dask()
     yield running
     next(backends, None)

@@ -57,7 +57,7 @@ def test_a_backup_under_load_starts_elsewhere_and_goes_on(
 
     def load() -> None:
         while not over.is_set():
-            backend.submit({"name": "a", "tokens": 20})
+            backend.submit({"name": "a", "tokens": 20}, deadline_seconds=1)
 
     loader = threading.Thread(target=load)
     loader.start()
@@ -145,7 +145,7 @@ def test_a_callback_given_up_is_sent_once_more_by_hand(backend: RunningBackend) 
         wait_until(
             lambda: backend.job(job_id)["outcome"] and state(job_id) == "failed", what="it is given up"
         )
-        assert "again" not in jobdeck(backend.state_dir, "resend", job_id, "--reason", "receiver is up")
+        assert "succeeded to" in jobdeck(backend.state_dir, "resend", job_id, "--reason", "receiver is up")
         wait_until(lambda: state(job_id) == "delivered", what="it is delivered")
         first, second = listener.received
         assert first["raw"] == second["raw"]

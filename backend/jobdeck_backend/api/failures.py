@@ -44,7 +44,7 @@ def refusal(path: str, error: JobdeckError) -> Response:
 
 def _respond_unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, DBAPIError)
-    condition: Condition = request.app.state.services.writer.condition
+    condition: Condition = request.app.state.services.database.condition
     if not is_trouble(error):
         return refusal(request.url.path, Unavailable(f"the database cannot answer ({error.orig})"))
     return refusal(request.url.path, condition.failed(error))

@@ -32,7 +32,7 @@ def health(serving: Serving) -> Response:
     status_code = 200
     if not answer["dask_available"]:
         answer["status"] = "degraded"
-    condition = serving.writer.condition
+    condition = serving.database.condition
     trouble = condition.trouble
     try:
         with serving.database.read() as tx:

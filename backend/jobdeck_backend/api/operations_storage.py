@@ -44,7 +44,7 @@ async def storage(
     preview = await pruner.preview(older_than_seconds)
     return shapes.answer(
         {
-            "state": shapes.storage(serving.writer.condition.trouble),
+            "state": shapes.storage(serving.database.condition.trouble),
             **measured,
             "retention_seconds": serving.settings.retention_s,
             "prunable": _pruning(preview),

@@ -13,7 +13,6 @@ from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events, leases
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.tailer import Tailer
-from jobdeck_backend.store.trouble import Condition
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,6 @@ class Overview:
     board: Board
     cluster: EmbeddedCluster
     tailer: Tailer
-    condition: Condition
 
     def describe(self, feeds: int, feeds_dropped: int, *, max_age_s: float) -> dict[str, Any]:
         """``schemas.Overview``, its counts at most so old. Reads the database: call it from a thread."""
@@ -53,5 +51,5 @@ class Overview:
             "paused": sorted(picture.paused),
             "drills_allowed": self.settings.allow_drills,
             "read_only": False,
-            "storage": shapes.storage(self.condition.trouble),
+            "storage": shapes.storage(self.database.condition.trouble),
         }

@@ -1,11 +1,12 @@
 """The recovery owner: reads, plans, applies. Start-up, scheduler loss and worker loss all end up here."""
 
 import asyncio
+import math
 import os
 import socket
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from sqlalchemy import Connection
@@ -153,8 +154,17 @@ class Reaper(Loop):
             return self._plan_in(tx, with_held=False)
 
     def _plan_in(self, tx: Connection, *, with_held: bool) -> list[Action]:
-        found = situations.look(tx, self._worker_gone, self._bounds, self._planned, with_held=with_held)
-        return plan(found, self._bounds, now())
+        bounds = self._bounds_now()
+        found = situations.look(tx, self._worker_gone, bounds, self._planned, with_held=with_held)
+        return plan(found, bounds, now())
+
+    def _bounds_now(self) -> Bounds:
+        """While the database took no writes no heartbeat could be written: afterwards each has its time again."""
+        condition, stale_s = self._database.condition, self._bounds.heartbeat_stale_s
+        since = condition.usable_since
+        if condition.trouble is None and (since is None or now() - since > stale_s):
+            return self._bounds
+        return replace(self._bounds, heartbeat_stale_s=math.inf)
 
     async def _apply(self, actions: Sequence[Action]) -> list[Applied]:
         """Write what was planned under the lease held now; once that is over, nothing more of it."""

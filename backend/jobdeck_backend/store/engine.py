@@ -13,6 +13,8 @@ from typing import Literal
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, OperationalError
 
+from jobdeck_backend.store.trouble import Condition
+
 # Upper bound of one wait for SQLite's write lock. Longer than any transaction of ours by far; the server's own is
 # shorter than its callers' patience, so that they are told why.
 BUSY_TIMEOUT_S = {"FULL": 8.0, "NORMAL": 30.0}
@@ -85,6 +87,8 @@ class Database:
 
     def __init__(self, path: Path, *, synchronous: Synchronous) -> None:
         self.path = path
+        self.condition = Condition(path)
+        """Whether it can be used, as those who use it find."""
         self._file: tuple[int, int] | None = None
         self._write_engine = open_engine(path, synchronous=synchronous, write=True)
         self._read_engine = open_engine(path, synchronous=synchronous, write=False)

@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 from sqlalchemy.exc import DatabaseError, DBAPIError, InternalError, OperationalError
 
+from jobdeck_backend.clock import now
 from jobdeck_backend.errors import (
     DatabaseDamaged,
     DatabaseLocked,
@@ -101,6 +102,8 @@ class Condition:
         self._path = path
         self._lock = threading.Lock()
         self._trouble: Unavailable | None = None
+        self.usable_since: float | None = None
+        """When the last trouble ended (Unix seconds); None when there was none yet."""
 
     @property
     def trouble(self) -> Unavailable | None:
@@ -133,6 +136,7 @@ class Condition:
             return
         with self._lock:
             self._trouble = None
+            self.usable_since = now()
         log.warning("the database can be used again")
 
     def refuse_if_damaged(self) -> None:

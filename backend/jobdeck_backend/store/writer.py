@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.store.engine import Database, quick_statement
-from jobdeck_backend.store.trouble import Condition, is_trouble
+from jobdeck_backend.store.trouble import is_trouble
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,8 +30,6 @@ class Writer:
         """``on_commit`` is called on the writer's thread after each group that reached the disk."""
         self._database = database
         self._on_commit = on_commit
-        self.condition = Condition(database.path)
-        """Whether the database can be used, kept by every group; readers tell it what they find."""
         self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
         self._wake = threading.Condition()
         self._stopping = False
@@ -44,7 +42,7 @@ class Writer:
         The future raises what the command raised, or the ``Unavailable`` that says why nothing could be written.
         Raises ``DatabaseDamaged`` at once where that is known.
         """
-        self.condition.refuse_if_damaged()
+        self._database.condition.refuse_if_damaged()
         future: Future[T] = Future()
         with self._wake:
             if self._stopping:
@@ -71,7 +69,7 @@ class Writer:
                 for _command, future in group:
                     future.set_exception(reason)
                 continue
-            self.condition.worked()
+            self._database.condition.worked()
             for future, result, failure in settled:
                 if failure is None:
                     future.set_result(result)
@@ -81,7 +79,7 @@ class Writer:
 
     def _reason(self, error: Exception) -> Unavailable:
         if is_trouble(error):
-            return self.condition.failed(error)
+            return self._database.condition.failed(error)
         return Unavailable(f"the database cannot be written ({error}); nothing was stored")
 
     def _next_group(self) -> list[tuple[Callable[[Connection], Any], Future[Any]]]:
