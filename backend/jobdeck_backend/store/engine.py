@@ -41,8 +41,9 @@ def open_engine(path: Path, *, synchronous: Synchronous, write: bool) -> Engine:
     def _configure(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # SQLAlchemy's begin event speaks, not the driver
         try:
-            # Before the first page is written, or not at all: what is pruned can be given back to the disk.
-            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            if not path.exists() or path.stat().st_size == 0:
+                # Before the first page is written, or not at all: what is pruned can be given back to the disk.
+                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={synchronous}")
             connection.execute("PRAGMA foreign_keys=ON")
