@@ -70,7 +70,7 @@ class Backend:
         self.feed = Feed(Overview(self.settings, self.database, board, self.cluster, self.tailer))
         self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
-        self.pruner = Pruner(self.settings, self.database, self.writer)
+        self.pruner = Pruner(self.settings, self.database, self.writer, on_gone=self.feed.publish_gone)
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)

@@ -149,6 +149,19 @@ def test_a_cursor_from_before_a_pruning_goes_on_without_a_gap(backend: RunningBa
     assert "after" in first_cursor({"Last-Event-ID": cursor})[1]
 
 
+def test_a_deck_is_told_which_jobs_are_gone(backend: RunningBackend) -> None:
+    finished(backend, "told-1", "told-2", "told-3")
+    gone: list[str] = []
+    with backend.http.stream("GET", f"{OPS}/events/stream") as response:
+        lines = response.iter_lines()
+        assert any(line == "event: overview" for line in lines)
+        prune(backend)
+        assert any(line == "event: gone" for line in lines)
+        gone = json.loads(next(lines).removeprefix("data: "))["jobs"]
+    assert {"told-1", "told-2"} <= set(gone)
+    assert "told-3" not in gone
+
+
 def test_submitting_is_as_fast_while_jobs_are_pruned(backend: RunningBackend) -> None:
     backend.http.post(f"{OPS}/queues/shut/pause", json={}).raise_for_status()
     request = {"agent_type": "probe", "input": '{"stages": [{"name": "x"}]}', "queue": "shut"}

@@ -80,6 +80,10 @@ class Feed(Loop):
         """A drill, whole, after a change."""
         self._push(self._subscriptions, control("drill", drill))
 
+    def publish_gone(self, job_ids: Sequence[str]) -> None:
+        """Jobs that were pruned."""
+        self._push(self._subscriptions, control("gone", {"jobs": list(job_ids)}))
+
     def end_all(self) -> None:
         """The server stops."""
         self._ended = True

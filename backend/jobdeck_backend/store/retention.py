@@ -5,7 +5,7 @@ uncertain; its caller is owed a word; a thread still executes it; an earlier job
 must see that the thread went on (R20); or it has the newest event, by which every cursor is measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,8 +78,8 @@ def prunable(tx: Connection, before: float) -> list[Prunable]:
     return [Prunable(row.job_id, row.event_seq) for row in tx.execute(statement)]
 
 
-def remove(tx: Connection, job_ids: Sequence[str], before: float) -> dict[str, int]:
-    """Remove these jobs as far as nothing needs them now; answers how many rows went, by table."""
+def remove(tx: Connection, job_ids: Sequence[str], before: float) -> tuple[Sequence[str], Mapping[str, int]]:
+    """Remove these jobs as far as nothing needs them now; answers which went, and how many rows by table."""
     going = select(admissions.c.job_id, admissions.c.thread_id).where(
         admissions.c.job_id.in_(job_ids),
         ~_needed(before),
@@ -89,7 +89,7 @@ def remove(tx: Connection, job_ids: Sequence[str], before: float) -> dict[str, i
     )
     found = tx.execute(going).all()
     if not found:
-        return {}
+        return (), {}
     ids = [row.job_id for row in found]
     removed = {
         str(kind.name): tx.execute(delete(kind).where(kind.c.job_id.in_(ids))).rowcount for kind in _OF_JOB
@@ -102,7 +102,7 @@ def remove(tx: Connection, job_ids: Sequence[str], before: float) -> dict[str, i
     )
     tx.execute(delete(jobs).where(jobs.c.job_id.in_(ids)))
     removed["jobs"] = tx.execute(delete(admissions).where(admissions.c.job_id.in_(ids))).rowcount
-    return removed | _remove_threads(tx, {row.thread_id for row in found})
+    return ids, removed | _remove_threads(tx, {row.thread_id for row in found})
 
 
 def _remove_threads(tx: Connection, thread_ids: set[str]) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -49,8 +49,17 @@ class Pruning:
 class Pruner(Loop):
     """Prunes when asked, one at a time, and by itself where ``retention_s`` is set."""
 
-    def __init__(self, settings: Settings, database: Database, writer: Writer) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        writer: Writer,
+        *,
+        on_gone: Callable[[Sequence[str]], object],
+    ) -> None:
+        """``on_gone`` is told which jobs went, after each transaction."""
         super().__init__(INTERVAL_S)
+        self._on_gone = on_gone
         self._settings = settings
         self._database = database
         self._writer = writer
@@ -118,9 +127,12 @@ class Pruner(Loop):
         try:
             for batch in batches(found):
                 began = loop.time()
-                pruning.removed.update(
-                    await asyncio.wrap_future(self._writer.submit(retention.remove, batch, pruning.before))
+                gone, removed = await asyncio.wrap_future(
+                    self._writer.submit(retention.remove, batch, pruning.before)
                 )
+                pruning.removed.update(removed)
+                if gone:
+                    self._on_gone(gone)
                 await asyncio.sleep(max(REST_S, loop.time() - began))
             while freed := await asyncio.wrap_future(self._writer.submit(space.give_back)):
                 pruning.freed_bytes += freed

@@ -13,7 +13,7 @@ from httpx_sse import ServerSentEvent
 from . import decode, models
 from .api import OPS, Api
 from .errors import ClientError, Denied, NotReachable, Refused
-from .fields import Unreadable, parse
+from .fields import Fields, Unreadable, parse
 from .sse import Backoff, sse_events
 
 SILENCE_SECONDS = 6.0
@@ -41,6 +41,13 @@ class JobsChanged:
 
     jobs: tuple[models.Job, ...]
     unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobsGone:
+    """Jobs that were pruned, by id."""
+
+    job_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,15 @@ class Lost:
 
 
 FeedItem = (
-    Connected | OverviewSeen | JobsChanged | EventSeen | ActSeen | DrillChanged | FrameUnreadable | Lost
+    Connected
+    | OverviewSeen
+    | JobsChanged
+    | JobsGone
+    | EventSeen
+    | ActSeen
+    | DrillChanged
+    | FrameUnreadable
+    | Lost
 )
 
 
@@ -146,6 +161,8 @@ def _item(frame: ServerSentEvent) -> FeedItem | None:
             case "jobs":
                 rows, unreadable = decode.jobs(data)
                 return JobsChanged(rows, unreadable)
+            case "gone":
+                return JobsGone(Fields(data).texts("jobs"))
             case "event":
                 return EventSeen(decode.event(data))
             case "act":

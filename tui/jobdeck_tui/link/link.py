@@ -96,6 +96,8 @@ class Link:
                 self._listing.saw(item.jobs)
                 deck.take_jobs(item.jobs)
                 deck.unreadable += item.unreadable
+            case feed.JobsGone():
+                deck.forget_jobs(item.job_ids)
             case feed.EventSeen():
                 deck.take_event(item.event)
             case feed.DrillChanged():
