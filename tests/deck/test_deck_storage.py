@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobdeck_tui.cli import run
+from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.storage import StorageState
 
 from .deck_driver import a_deck, a_job, an_overview, in_a_deck, press, running, screen_text
@@ -53,7 +53,8 @@ def test_a_bundle_is_saved_where_the_deck_says_and_a_pruned_job_leaves_the_list(
             await until(pilot, lambda: "Saved" in screen_text(pilot))
             assert (tmp_path / "jobdeck-pruned.tar.gz").stat().st_size > 0
             await press(pilot, "escape")
-            assert await asyncio.to_thread(run, ["prune", "--server", url, "--older-than", "0s"]) == 0
+            async with Api(url) as api:
+                await api.http.post("/v1/ops/prune", {"older_than_seconds": 0})
             await until(pilot, lambda: on_row(pilot, "newest") and not on_row(pilot, "pruned"))
 
     asyncio.run(go())

@@ -36,7 +36,9 @@ PRUNE: dict[int | str, dict[str, Any]] = {
 @router.get("/storage", response_model=schemas.Storage)
 async def storage(
     serving: Serving,
-    older_than_seconds: Annotated[float, Query(ge=0, description="for what pruning would remove")] = WEEK_S,
+    older_than_seconds: Annotated[
+        float, Query(ge=0, le=schemas.AGE_S_MAX, description="for what pruning would remove")
+    ] = WEEK_S,
 ) -> Response:
     """What is stored and what it takes. Reads all of it: not a thing to ask every second."""
     measured = await asyncio.to_thread(_measure, serving)

@@ -6,11 +6,13 @@ from pydantic import BaseModel, Field
 
 from jobdeck_backend.api.schemas import Act, StorageState
 
+AGE_S_MAX = 10 * 365 * 86_400
+
 
 class Prune(Act):
     """What is to go: finished jobs that ended longer ago."""
 
-    older_than_seconds: float = Field(ge=0, le=10 * 365 * 86_400)
+    older_than_seconds: float = Field(ge=0, le=AGE_S_MAX)
     dry_run: bool = Field(default=False, description="only tell what would go")
 
 

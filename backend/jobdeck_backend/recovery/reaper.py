@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import structlog
@@ -13,7 +14,7 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
-from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible
+from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible, Unavailable
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
@@ -136,9 +137,10 @@ class Reaper(Loop):
             return applied + (left if job_ids is not None else [])
 
     async def release(self) -> None:
-        """Leave the lease to the next owner."""
+        """Leave the lease to the next owner, who waits for its end where that cannot be written."""
         if self.lease is not None:
-            await asyncio.wrap_future(self._writer.submit(leases.release, self.lease, now()))
+            with suppress(Unavailable):
+                await asyncio.wrap_future(self._writer.submit(leases.release, self.lease, now()))
 
     async def _hold_lease(self) -> bool:
         if self.lease is None or self.lease.expires_at - now() < self._settings.lease_ttl_s / 2:

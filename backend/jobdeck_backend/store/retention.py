@@ -32,6 +32,7 @@ writes = table("writes", column("thread_id"), column("value"))
 """LangGraph's tables, by thread."""
 
 _OF_JOB = (events, transitions, attempts, stages, effects, notifications)
+"""By job, referred to by nothing. Rows that name files come in here; a file goes when no row names it any more."""
 
 
 @dataclass(frozen=True, slots=True)
