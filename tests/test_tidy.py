@@ -22,7 +22,7 @@ LAYERS = {
     "settings": set(),
     "clock": set(),
     "logs": set(),
-    "loops": set(),
+    "loops": {"errors"},
     "instance": LEAVES,
     "addresses": {"errors"},
     "jobs": LEAVES,
