@@ -88,7 +88,7 @@ class Database:
 
     def __init__(self, path: Path, *, synchronous: Synchronous) -> None:
         self.path = path
-        self.condition = Condition(path)
+        self.condition = Condition(str(path), path)
         """Whether it can be used, as those who use it find."""
         self._file: tuple[int, int] | None = None
         self._write_engine = open_engine(path, synchronous=synchronous, write=True)

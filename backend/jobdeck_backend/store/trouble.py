@@ -43,28 +43,28 @@ def may_pass(error: BaseException) -> bool:
     return is_trouble(error) and not _is_damage(_origin(error))
 
 
-def trouble_of(error: BaseException, path: Path) -> Unavailable:
-    """The refusal for an error of the database file ``path``; its message is one sentence."""
+def trouble_of(error: BaseException, name: str, path: Path | None) -> Unavailable:
+    """The refusal for an error of the database called ``name``, in the file ``path`` where it is one."""
     cause = _origin(error)
     code, state = getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, getattr(cause, "sqlstate", None)
     if _is_damage(cause):
         return DatabaseDamaged(
-            f"the database {path} is damaged ({cause}); nothing is stored in it: stop the server, "
+            f"the database {name} is damaged ({cause}); nothing is stored in it: stop the server, "
             "move the file away and restore a backup"
         )
     if code == sqlite3.SQLITE_FULL or state == _FULL_STATE or not _has_room(path):
         return StorageFull(
-            f"there is no room left on the disk of {path.parent} ({cause}); nothing is stored until "
+            f"there is no room left on the disk of {path.parent if path else name} ({cause}); nothing is stored until "
             "there is some, then it goes on by itself"
         )
     if code == sqlite3.SQLITE_READONLY or state in _READ_ONLY_STATES or not _is_writable(path):
         return DatabaseReadOnly(
-            f"the database {path} is read-only ({cause}); nothing is stored until it can be written, "
+            f"the database {name} is read-only ({cause}); nothing is stored until it can be written, "
             "then it goes on by itself"
         )
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return DatabaseLocked(
-            f"another process keeps the database {path} locked; nothing is stored until it lets go of it"
+            f"another process keeps the database {name} locked; nothing is stored until it lets go of it"
         )
     return Unavailable(f"the database cannot be used ({cause}); nothing was stored")
 
@@ -82,14 +82,18 @@ def _is_damage(cause: Any) -> bool:
     )
 
 
-def _has_room(path: Path) -> bool:
+def _has_room(path: Path | None) -> bool:
+    if path is None:
+        return True
     try:
         return shutil.disk_usage(path.parent).free >= ROOM_BYTES_MIN
     except OSError:
         return True  # no evidence
 
 
-def _is_writable(path: Path) -> bool:
+def _is_writable(path: Path | None) -> bool:
+    if path is None:
+        return True
     # Asked of the kernel without opening: closing a file of SQLite's would let go of this process's locks on it.
     files = (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm"))
     return all(os.access(file, os.W_OK) for file in files if file.exists())
@@ -98,8 +102,9 @@ def _is_writable(path: Path) -> bool:
 class Condition:
     """Whether the database can be used, as the last ones to use it found. Safe from any thread."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, name: str, path: Path | None) -> None:
+        """``name`` is what messages call the database; ``path`` is None where it is no file of this machine."""
+        self._name, self._path = name, path
         self._lock = threading.Lock()
         self._trouble: Unavailable | None = None
         self.usable_since: float | None = None
@@ -115,7 +120,7 @@ class Condition:
 
         Damage stays until a restart looks at the whole file: that other pages can be read is no proof.
         """
-        found = trouble_of(error, self._path)
+        found = trouble_of(error, self._name, self._path)
         with self._lock:
             known = self._trouble
             if not isinstance(known, DatabaseDamaged):
