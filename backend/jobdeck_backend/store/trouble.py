@@ -53,9 +53,10 @@ def trouble_of(error: BaseException, name: str, path: Path | None) -> Unavailabl
             "move the file away and restore a backup"
         )
     if code == sqlite3.SQLITE_FULL or state == _FULL_STATE or not _has_room(path):
+        disk = name if path is None else path.parent
         return StorageFull(
-            f"there is no room left on the disk of {path.parent if path else name} ({cause}); nothing is stored until "
-            "there is some, then it goes on by itself"
+            f"there is no room left on the disk of {disk} ({cause}); nothing is stored until there is some, "
+            "then it goes on by itself"
         )
     if code == sqlite3.SQLITE_READONLY or state in _READ_ONLY_STATES or not _is_writable(path):
         return DatabaseReadOnly(
