@@ -24,14 +24,13 @@ def migrate(database: Database) -> None:
     """Create or upgrade the schema. Raises ``StartRefused`` for a damaged or a newer database, untouched."""
     with usable(database):
         with database.read() as tx:
+            if problems := integrity.damage(tx, CHECK_S):
+                raise StartRefused(
+                    f"the database {database.path} is damaged ({problems[0]}); nothing was changed: "
+                    "restore a backup, or move the file away to start afresh",
+                    EXIT_DATABASE,
+                )
             current = _revision(tx)
-            problems = integrity.damage(tx, CHECK_S)
-        if problems:
-            raise StartRefused(
-                f"the database {database.path} is damaged ({problems[0]}); nothing was changed: restore a backup, "
-                "or move the file away to start afresh",
-                EXIT_DATABASE,
-            )
         if current != HEAD:
             if current is not None and current > HEAD:
                 raise StartRefused(
