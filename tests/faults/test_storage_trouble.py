@@ -211,7 +211,7 @@ def test_a_start_on_a_damaged_database_is_refused_and_fsck_tells_the_damage(doom
     path = doomed.state_dir / "jobdeck.db"
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    damage(path, size // 4096 // 2)
+    damage(path, size // 4096 * 4 // 5)
     before = path.read_bytes()
     with pytest.raises(StartError) as refusal:
         RunningBackend(doomed.state_dir)
