@@ -23,7 +23,7 @@ LAYERS = {
     "clock": set(),
     "faults": set(),
     "logs": set(),
-    "loops": set(),
+    "loops": {"errors"},
     "instance": LEAVES,
     "addresses": {"errors"},
     "jobs": LEAVES,
@@ -32,8 +32,9 @@ LAYERS = {
     "workflows": {"settings", "errors", "clock", "addresses", "jobs.records"},
     "scheduling": LEAVES | {"jobs", "store", "commands", "workflows"},
     "notify": LEAVES | {"jobs", "store", "commands"},
+    "upkeep": LEAVES | {"jobs", "store", "commands", "recovery"},
     "recovery": LEAVES | {"jobs", "store", "commands", "scheduling"},
-    "api": LEAVES | {"jobs", "store", "commands", "scheduling", "recovery", "workflows.registry"},
+    "api": LEAVES | {"jobs", "store", "commands", "scheduling", "recovery", "upkeep", "workflows.registry"},
 }
 COMPOSING = {"app", "__main__", "__init__"}
 
@@ -41,7 +42,7 @@ COMPOSING = {"app", "__main__", "__init__"}
 ONLY = {
     "distributed": {"scheduling"},
     "dask": {"scheduling"},
-    "sqlalchemy": {"store", "commands", "recovery", "app", "api", "scheduling"},
+    "sqlalchemy": {"store", "commands", "recovery", "upkeep", "app", "api", "scheduling"},
     "alembic": {"store"},
     "httpx": {"addresses", "notify", "workflows"},
     "fastapi": {"api", "app"},

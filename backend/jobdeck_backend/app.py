@@ -12,12 +12,14 @@ from jobdeck_backend.api import (
     jobs,
     operations,
     operations_acts,
+    operations_bundle,
     operations_cluster,
     operations_drills,
     operations_failures,
     operations_feed,
     operations_jobs,
     operations_recovery,
+    operations_storage,
     operations_workers,
 )
 from jobdeck_backend.api.board import Board
@@ -44,6 +46,8 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import Tailer
 from jobdeck_backend.store.writer import Writer
+from jobdeck_backend.upkeep.backup import remove_unfinished
+from jobdeck_backend.upkeep.pruner import Pruner
 
 
 class Backend:
@@ -54,6 +58,7 @@ class Backend:
         self.settings = settings
         self.database = Database(settings.database_path, synchronous="FULL")
         migrate(self.database)
+        remove_unfinished(settings.state_dir)
         self._callback_secret = load_secret(settings)
 
     async def start(self) -> Services:
@@ -78,6 +83,7 @@ class Backend:
             self.feed.publish_drill,
         )
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
+        self.pruner = Pruner(self.settings, self.database, self.writer, on_gone=self.feed.publish_gone)
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
@@ -88,6 +94,7 @@ class Backend:
         self.dispatcher.start()
         self.agreement.start()
         self.sender.start()
+        self.pruner.start()
         self.feed.start()
         await self.cluster.start()
         return Services(
@@ -103,6 +110,7 @@ class Backend:
             self.agreement,
             self.drills,
             self.workers,
+            self.pruner,
         )
 
     def say_farewell(self) -> None:
@@ -125,6 +133,7 @@ class Backend:
             last_first.push_async_callback(self.dispatcher.stop)
             last_first.push_async_callback(self.agreement.stop)
             last_first.push_async_callback(self.sender.stop)
+            last_first.push_async_callback(self.pruner.stop)
             last_first.push_async_callback(self.feed.stop)
             last_first.push_async_callback(self.drills.stop)
 
@@ -183,6 +192,8 @@ def create_app(backend: Backend) -> FastAPI:
         operations_workers,
         operations_failures,
         operations_feed,
+        operations_storage,
+        operations_bundle,
     )
     for module in (jobs, operations, *operations_modules):
         app.include_router(module.router)

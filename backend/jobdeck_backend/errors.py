@@ -15,6 +15,10 @@ JobdeckError
 │   ├── VerdictNeeded        409  effect_uncertain
 │   └── NotAllowed           403  not_allowed
 ├── Unavailable        503  unavailable   try again later; nothing was changed
+│   ├── StorageFull       507  storage_full
+│   ├── DatabaseReadOnly  503  database_read_only
+│   ├── DatabaseLocked    503  database_locked
+│   └── DatabaseDamaged   503  database_damaged
 ├── JobStopped         an execution no longer owns its job (never crosses HTTP)
 │   ├── BudgetSpent      its deadline passed before the next stage
 │   └── EffectUncertain  only a person can tell whether an effect happened: the job is to be held
@@ -129,6 +133,35 @@ class Unavailable(JobdeckError):  # noqa: N818
 
     code = "unavailable"
     http_status = 503
+    retry_after_s: ClassVar[int] = 1
+
+
+class StorageFull(Unavailable):
+    """The disk has no room; it goes on by itself once there is some."""
+
+    code = "storage_full"
+    http_status = 507
+    retry_after_s = 5
+
+
+class DatabaseReadOnly(Unavailable):
+    """The database cannot be written, only read."""
+
+    code = "database_read_only"
+    retry_after_s = 5
+
+
+class DatabaseLocked(Unavailable):
+    """Another process holds the database's lock for longer than anything of ours does."""
+
+    code = "database_locked"
+
+
+class DatabaseDamaged(Unavailable):
+    """The file is not what was written to it; only a restored backup helps."""
+
+    code = "database_damaged"
+    retry_after_s = 60
 
 
 class JobStopped(JobdeckError):  # noqa: N818

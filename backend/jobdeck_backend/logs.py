@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sys
+from contextlib import suppress
 from functools import cache
 
 import structlog
@@ -72,6 +73,20 @@ class _PrintableFormatter(logging.Formatter):
         return printable(without_secrets(super().format(record)))
 
 
+class _BestEffortLogger(structlog.PrintLogger):
+    """Prints to standard error. On a full disk an entry is lost, and not the work that it tells of."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def msg(self, message: str) -> None:
+        """Print one entry."""
+        with suppress(OSError):
+            super().msg(message)
+
+    log = debug = info = warn = warning = error = critical = fatal = exception = failure = err = msg
+
+
 def configure() -> None:
     """Set up this process's logging, ours and the libraries'."""
     structlog.configure(
@@ -82,7 +97,7 @@ def configure() -> None:
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
             lambda _logger, _method, entry: printable(without_secrets(str(entry))),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_names: _BestEffortLogger(),
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))

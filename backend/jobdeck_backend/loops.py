@@ -6,6 +6,8 @@ from contextlib import suppress
 
 import structlog
 
+from jobdeck_backend.errors import JobdeckError
+
 log = structlog.get_logger(__name__)
 
 
@@ -50,6 +52,9 @@ class Loop(ABC):
             try:
                 await self.run_once()
                 failure = ""
+            except JobdeckError as error:
+                if failure != (failure := error.message):
+                    log.warning("a background duty waits", duty=type(self).__name__, reason=error.message)
             except Exception as error:
                 # Four times a second for as long as a disk is full, say: once is enough to be read.
                 if failure != (failure := repr(error)):

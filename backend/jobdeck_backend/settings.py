@@ -56,6 +56,9 @@ class Settings(BaseSettings):
     scheduler_lost_s: float = 5.0
     lease_ttl_s: float = 10.0
 
+    retention_s: float | None = Field(default=None, gt=0)
+    """How long after its end a job is kept; unset: until an operator prunes."""
+
     callback_secret: SecretStr | None = None
     """Signs callbacks; without one, a secret is made at the first start and kept in the state directory."""
     callback_timeout_s: float = Field(default=10.0, gt=0)

@@ -19,6 +19,7 @@ from jobdeck_tui.client.models import (
     Overview,
     Scheduler,
 )
+from jobdeck_tui.client.storage import StorageState
 from jobdeck_tui.deck import Deck
 from textual.events import Key
 from textual.keys import _character_to_key
@@ -98,6 +99,7 @@ def an_overview(jobs: Sequence[Job], **fields: Any) -> Overview:
         "paused": (),
         "drills_allowed": True,
         "read_only": False,
+        "storage": StorageState("ok", None),
     }
     return Overview(**{**row, **fields})
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from jobdeck_tui.client.models import DaskPicture, DaskWorker, Job, Overview, Scheduler
+from jobdeck_tui.client.storage import StorageState
 
 NOW = 1_800_000_000.0
 
@@ -60,6 +61,7 @@ def overview(*, delivered=0, running=0, workers=2, state="up", scheduler_id="Sch
         paused=(),
         drills_allowed=True,
         read_only=False,
+        storage=StorageState("ok", None),
     )
 
 

@@ -13,6 +13,7 @@ def detail(notification: Notification | None) -> JobDetail:
 
 def told(**changes) -> Notification:
     values = {
+        "id": "1",
         "event": "expired",
         "target": "https://hooks.example.org",
         "state": "pending",

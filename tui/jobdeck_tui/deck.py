@@ -118,6 +118,10 @@ class Deck:
         self.jobs.keep_only(job_ids)
         self.selection.keep_only(job_ids)
 
+    def forget_jobs(self, job_ids: Collection[str]) -> None:
+        """Jobs that were pruned."""
+        self.keep_jobs({job.job_id for job in self.jobs}.difference(job_ids))
+
     def take_drill(self, drill: Drill) -> None:
         """A drill as a whole, newest state."""
         self.drills[drill.id] = drill

@@ -10,8 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jobdeck_backend.errors import JobdeckError, JobExists, TooLarge, Unavailable, UnknownWorkflow
 from jobdeck_backend.settings import Settings
-
-RETRY_AFTER_S = 1
+from jobdeck_backend.store.trouble import Condition, is_trouble
 
 
 def _json(status_code: int, content: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
@@ -32,7 +31,7 @@ def _respond(request: Request, error: Exception) -> Response:
 
 def refusal(path: str, error: JobdeckError) -> Response:
     """An error as the API under this path says it."""
-    headers = {"Retry-After": str(RETRY_AFTER_S)} if isinstance(error, Unavailable) else None
+    headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, Unavailable) else None
     if path.startswith("/v1/ops"):
         return _json(error.http_status, {"detail": operations_detail(error)}, headers)
     content: dict[str, Any] = {"detail": error.message}
@@ -45,7 +44,10 @@ def refusal(path: str, error: JobdeckError) -> Response:
 
 def _respond_unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, DBAPIError)
-    return refusal(request.url.path, Unavailable(f"the database cannot be read ({error.orig})"))
+    condition: Condition = request.app.state.services.database.condition
+    if not is_trouble(error):
+        return refusal(request.url.path, Unavailable(f"the database cannot answer ({error.orig})"))
+    return refusal(request.url.path, condition.failed(error))
 
 
 def _respond_invalid(request: Request, error: Exception) -> Response:

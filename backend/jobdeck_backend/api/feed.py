@@ -90,6 +90,10 @@ class Feed(Loop):
         for subscription in self._subscriptions:
             subscription.end()
 
+    def publish_gone(self, job_ids: Sequence[str]) -> None:
+        """Jobs that were pruned."""
+        self._push(self._subscriptions, control("gone", {"jobs": list(job_ids)}))
+
     def end_all(self) -> None:
         """The server stops."""
         self._ended = True

@@ -31,7 +31,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     409: {"description": "the id belongs to another job"},
     413: {"description": "the input is too large"},
     422: {"description": "a field cannot be used"},
-    503: {"description": "the database cannot be written"},
+    503: {"description": "the database cannot be written: read-only, locked, away or damaged"},
+    507: {"description": "the disk is full"},
 }
 
 

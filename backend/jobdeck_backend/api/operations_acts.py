@@ -10,10 +10,11 @@ from jobdeck_backend.api import act_schemas, schemas, shapes
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import parse
 from jobdeck_backend.clock import now
-from jobdeck_backend.commands import effects, line, operators
-from jobdeck_backend.errors import InvalidInput, Refused
+from jobdeck_backend.commands import callback, effects, line, operators
+from jobdeck_backend.errors import InvalidInput, NotFound, Refused
 from jobdeck_backend.jobs.records import EffectState
 from jobdeck_backend.store import effects as ledger
+from jobdeck_backend.store import notifications
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: acts"])
 
@@ -91,10 +92,27 @@ async def judge(job_id: str, key: str, verdict: schemas.Verdict, serving: Servin
     return await asyncio.to_thread(_effect, serving, key)
 
 
+@router.post(
+    "/jobs/{job_id}/notifications/{notification_id}/resend",
+    response_model=schemas.Notification,
+    responses=ACT,
+)
+async def resend(job_id: str, notification_id: str, serving: Serving, act: schemas.Act = UNSAID) -> Response:
+    """Send once more what the job's caller was to be told, after it was given up."""
+    await _perform(serving, "resend", job_id, callback.send_again(notification_id), act)
+    return await asyncio.to_thread(_notification, serving, notification_id)
+
+
+def _notification(serving: Services, notification_id: str) -> Response:
+    with serving.database.read() as tx:
+        return shapes.answer(shapes.notification(notifications.load(tx, notification_id)))
+
+
 def _effect(serving: Services, key: str) -> Response:
     with serving.database.read() as tx:
         judged = ledger.load(tx, key)
-    assert judged is not None, "effects are never deleted"
+    if judged is None:
+        raise NotFound("the job was pruned meanwhile")
     return shapes.answer(shapes.effect(judged))
 
 

@@ -114,21 +114,25 @@ def _bad_cursor() -> InvalidInput:
 def job_detail(job_id: str, serving: Serving) -> Response:
     """The row, the request (bounded), transitions, attempts, stages with evidence, effects, and the reason."""
     with serving.database.read() as tx:
-        view, reason = _explained(serving, tx, job_id)
-        admission = jobs.load_admission(tx, job_id)
-        assert admission is not None
-        detail = {
-            "job": shapes.job_row(view, now()),
-            "request": _request(admission),
-            "transitions": [shapes.transition(row) for row in jobs.load_transitions(tx, job_id)],
-            "attempts": _attempts(tx, job_id),
-            "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
-            "effects": [shapes.effect(one) for one in effects.of_job(tx, job_id)],
-            "artifacts": [],
-            "notification": shapes.notification(notifications.newest_of_job(tx, job_id)),
-            "why": shapes.why(reason),
-        }
-    return shapes.answer(detail)
+        return shapes.answer(describe(serving, tx, job_id))
+
+
+def describe(serving: Services, tx: Connection, job_id: str) -> dict[str, Any]:
+    """``JobDetail``. Raises ``JobNotFound``."""
+    view, reason = _explained(serving, tx, job_id)
+    admission = jobs.load_admission(tx, job_id)
+    assert admission is not None
+    return {
+        "job": shapes.job_row(view, now()),
+        "request": _request(admission),
+        "transitions": [shapes.transition(row) for row in jobs.load_transitions(tx, job_id)],
+        "attempts": _attempts(tx, job_id),
+        "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
+        "effects": [shapes.effect(one) for one in effects.of_job(tx, job_id)],
+        "artifacts": [],
+        "notification": shapes.notification(notifications.newest_of_job(tx, job_id)),
+        "why": shapes.why(reason),
+    }
 
 
 @router.get("/jobs/{job_id}/why", response_model=schemas.Why, responses=NOT_FOUND)

@@ -51,4 +51,5 @@ class Overview:
             "paused": sorted(picture.paused),
             "drills_allowed": self.settings.allow_drills,
             "read_only": False,
+            "storage": shapes.storage(self.database.condition.trouble),
         }

@@ -198,6 +198,13 @@ class SchedulerView(BaseModel):
     dashboard_url: str | None
 
 
+class StorageState(BaseModel):
+    """Whether the database takes jobs; while it does not, why."""
+
+    state: str = Field(description="`ok`, or the code that a refused submit gets")
+    reason: str | None
+
+
 class Overview(BaseModel):
     """One snapshot for the deck's header; ``counts`` has every state plus overdue and at_risk."""
 
@@ -214,6 +221,7 @@ class Overview(BaseModel):
     paused: list[str]
     drills_allowed: bool
     read_only: bool
+    storage: StorageState
 
 
 class QueueView(BaseModel):

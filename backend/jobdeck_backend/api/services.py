@@ -17,6 +17,7 @@ from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
+from jobdeck_backend.upkeep.pruner import Pruner
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Services:
     agreement: Agreement
     drills: Drills
     workers: Workers
+    pruner: Pruner
 
 
 async def _services(request: Request) -> Services:

@@ -9,6 +9,7 @@ from fastapi import Response
 from jobdeck_backend.addresses import origin
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
+from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.jobs.forecast import ServiceTime
 from jobdeck_backend.jobs.records import Aside, Attempt, Effect, Lease, Notification, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
@@ -173,6 +174,13 @@ def event(one: StoredEvent) -> bytes:
     named = orjson.loads(payload).get("name")
     head = {"job_id": one.job_id, "seq": one.seq, "type": one.type, "at": zulu_iso(one.at), "name": named}
     return orjson.dumps({**head, "payload": orjson.Fragment(payload)})
+
+
+def storage(trouble: Unavailable | None) -> dict[str, Any]:
+    """``StorageState``."""
+    if trouble is None:
+        return {"state": "ok", "reason": None}
+    return {"state": trouble.code, "reason": trouble.message}
 
 
 def scheduler(cluster: EmbeddedCluster, now: float) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from jobdeck_backend.commands.transition import load
+from jobdeck_backend.errors import JobNotFound
 from jobdeck_backend.jobs.records import Admission, Job, Status, StoredEvent
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
@@ -99,7 +100,13 @@ class Place:
 
 
 async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
-    """The frames of one job's stream after ``cursor``. The job must exist."""
+    """The frames of one job's stream after ``cursor``. The job must exist; if it is pruned meanwhile, they end."""
+    with suppress(JobNotFound):
+        async for chunk in _job_frames(streaming, job_id, cursor):
+            yield chunk
+
+
+async def _job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
     yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
     place, reconnected, announced = Place(cursor), cursor > 0, False
     with streaming.tailer.subscribe(job_id) as subscription:

@@ -4,14 +4,19 @@ A delivery leaves no event: it comes after the terminal status, which is the las
 shown on the record.
 """
 
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from sqlalchemy import Connection
 
 from jobdeck_backend.clock import iso
+from jobdeck_backend.errors import NotEligible, NotFound
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb
-from jobdeck_backend.jobs.records import Job, Notification, NotificationState
+from jobdeck_backend.jobs.records import Admission, Job, Notification, NotificationState
 from jobdeck_backend.store import events, notifications
+
+if TYPE_CHECKING:  # operators needs this module, by way of every transition
+    from jobdeck_backend.commands.operators import By, Perform
 
 TOLD = {*OUTCOMES, Verb.HOLD}
 TEXT_CHARS_MAX = 4_000
@@ -69,3 +74,22 @@ def attempt_failed(tx: Connection, taken: Notification, error: str, next_at: flo
     """It was not confirmed: tried again at ``next_at``, or given up when that is None."""
     state = NotificationState.FAILED if next_at is None else NotificationState.PENDING
     return notifications.settle(tx, taken, state=state, next_at=next_at, last_error=error)
+
+
+def send_again(notification_id: str) -> "Perform":
+    """The act of sending once more what was given up: the same body under the same id.
+
+    One more attempt, whatever the number of those before; where it fails too, it is given up again.
+    """
+
+    def perform(tx: Connection, _admission: Admission, job: Job, by: "By") -> str:
+        found = notifications.load(tx, notification_id)
+        if found is None or found.job_id != job.job_id:
+            raise NotFound(f"job {job.job_id} has no notification {notification_id}")
+        if not notifications.reopen(tx, notification_id, by.now):
+            raise NotEligible(
+                f"the notification of {found.name} is {found.state}; only one that was given up is sent again"
+            )
+        return f"{found.name} is sent again"
+
+    return perform

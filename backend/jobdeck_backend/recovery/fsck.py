@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb, advance
 from jobdeck_backend.jobs.records import Status
-from jobdeck_backend.store import act_invariants, execution_invariants, invariants
+from jobdeck_backend.store import act_invariants, execution_invariants, integrity, invariants, jobs
 from jobdeck_backend.store.engine import Database
 
 Found = list[tuple[str, str]]
@@ -37,12 +38,19 @@ def check_instance(database: Database) -> list[Violation]:
 def check(connection: Connection, journal: Path | None = None) -> list[Violation]:
     """Every violation on record, read in one snapshot; an empty list is what there should be.
 
-    ``journal`` is the probe's, whose calls are held against the ledger.
+    ``journal`` is the probe's, whose calls are held against the ledger. Of a damaged file the damage is told, and
+    what can still be read.
     """
     # Before the snapshot: an intent is committed before its call, never the other way round.
     called = _calls(journal)
-    found = [Violation(name, job_id, text) for name, find in CHECKS for job_id, text in find(connection)]
-    return found + [Violation(CALLS, job_id, text) for job_id, text in _unintended(connection, called)]
+    found = [Violation(WHOLE, "", text) for text in integrity.damage(connection)]
+    checks = [*CHECKS, (CALLS, lambda tx: _unintended(tx, called))]
+    for name, find in checks:
+        try:
+            found += [Violation(name, job_id, text) for job_id, text in find(connection)]
+        except DBAPIError as error:
+            found.append(Violation(name, "", f"cannot be checked ({error.orig})"))
+    return found
 
 
 def _calls(journal: Path | None) -> Counter[tuple[str, str]]:
@@ -55,11 +63,14 @@ def _calls(journal: Path | None) -> Counter[tuple[str, str]]:
 
 def _unintended(connection: Connection, called: Counter[tuple[str, str]]) -> Found:
     intents = invariants.intents(connection) if called else {}
-    return [
+    wrong = [
         (job_id, f"effect {key} was called {times} times on {intents.get(key, 0)} intents")
         for (job_id, key), times in called.items()
         if times > intents.get(key, 0)
     ]
+    # The journal outlives the jobs that were pruned.
+    known = jobs.existing_job_ids(connection, [job_id for job_id, _text in wrong])
+    return [(job_id, text) for job_id, text in wrong if job_id in known]
 
 
 def _illegal_transitions(connection: Connection) -> Found:
@@ -115,6 +126,7 @@ CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
 )
 """Each invariant in words, and what finds where it is broken."""
 
+WHOLE = "the database file is whole"
 CALLS = "I11 an effect is called as often as intended"
 
 
@@ -122,7 +134,7 @@ def report(violations: Sequence[Violation], seconds: float) -> dict[str, Any]:
     """A check's result as the operations API and the command line show it."""
     return {
         "clean": not violations,
-        "checked": [*(name for name, _find in CHECKS), CALLS],
+        "checked": [WHOLE, *(name for name, _find in CHECKS), CALLS],
         "violations": [asdict(one) for one in violations],
         "seconds": round(seconds, 3),
     }

@@ -1,11 +1,13 @@
 """The recovery owner: reads, plans, applies. Start-up, scheduler loss and worker loss all end up here."""
 
 import asyncio
+import math
 import os
 import socket
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
@@ -13,7 +15,7 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
-from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible
+from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible, Unavailable
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
@@ -137,9 +139,10 @@ class Reaper(Loop):
             return applied + (left if job_ids is not None else [])
 
     async def release(self) -> None:
-        """Leave the lease to the next owner."""
+        """Leave the lease to the next owner, who waits for its end where that cannot be written."""
         if self.lease is not None:
-            await asyncio.wrap_future(self._writer.submit(leases.release, self.lease, now()))
+            with suppress(Unavailable):
+                await asyncio.wrap_future(self._writer.submit(leases.release, self.lease, now()))
 
     async def _hold_lease(self) -> bool:
         if self.lease is None or self.lease.expires_at - now() < self._settings.lease_ttl_s / 2:
@@ -155,8 +158,17 @@ class Reaper(Loop):
             return self._plan_in(tx, with_held=False)
 
     def _plan_in(self, tx: Connection, *, with_held: bool) -> list[Action]:
-        found = situations.look(tx, self._worker_gone, self._bounds, self._planned, with_held=with_held)
-        return plan(found, self._bounds, now())
+        bounds = self._bounds_now()
+        found = situations.look(tx, self._worker_gone, bounds, self._planned, with_held=with_held)
+        return plan(found, bounds, now())
+
+    def _bounds_now(self) -> Bounds:
+        """While the database took no writes no heartbeat could be written: afterwards each has its time again."""
+        condition, stale_s = self._database.condition, self._bounds.heartbeat_stale_s
+        since = condition.usable_since
+        if condition.trouble is None and (since is None or now() - since > stale_s):
+            return self._bounds
+        return replace(self._bounds, heartbeat_stale_s=math.inf)
 
     async def _apply(self, actions: Sequence[Action]) -> list[Applied]:
         """Write what was planned under the lease held now; once that is over, nothing more of it."""

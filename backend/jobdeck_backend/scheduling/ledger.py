@@ -1,9 +1,8 @@
 """One execution's side of the effects ledger (R25)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import Connection
@@ -13,10 +12,13 @@ from jobdeck_backend.commands import effects
 from jobdeck_backend.errors import BudgetSpent
 from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Claim, Effect, EffectState, Policy
+from jobdeck_backend.scheduling.patience import patiently_here
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.store.engine import synced
 from jobdeck_backend.store.events import encode
+
+T = TypeVar("T")
 
 
 class ExecutionLedger:
@@ -63,23 +65,26 @@ class ExecutionLedger:
             intents=1,
             intent_at=now(),
         )
-        self._recorder.flush()
-        with self._synced() as tx:
-            return effects.intend(tx, self._claim, wanted)
+        self._patiently(self._recorder.flush)
+        return self._synced(lambda tx: effects.intend(tx, self._claim, wanted))
 
     def answer(self, known: Effect, *, happened: bool) -> Effect:
         """Put on record what the provider answered about an uncertain effect. Raises ``JobStopped``."""
-        with self._synced() as tx:
-            return effects.answer(tx, self._claim, known, happened=happened, now=now())
+        return self._synced(lambda tx: effects.answer(tx, self._claim, known, happened=happened, now=now()))
 
     def settle(self, key: str, state: EffectState, outcome: Any) -> None:
         """Put on record what the call came to. Raises ``JobStopped``."""
         reached(FaultPoint.EFFECT_CALLED, self._claim.job_id)
-        with self._synced() as tx:
-            effects.settle(tx, self._claim, key, state, outcome, now())
+        self._synced(lambda tx: effects.settle(tx, self._claim, key, state, outcome, now()))
 
-    @contextmanager
-    def _synced(self) -> Iterator[Connection]:
+    def _synced(self, write: Callable[[Connection], T]) -> T:
         """A transaction that is on the disk when it ends: an intent must survive a loss of power."""
-        with self._slot.lock, synced(self._slot.connection) as tx:
-            yield tx
+
+        def once() -> T:
+            with self._slot.lock, synced(self._slot.connection) as tx:
+                return write(tx)
+
+        return self._patiently(once)
+
+    def _patiently(self, write: Callable[[], T]) -> T:
+        return patiently_here(write, self._claim.job_id, self._recorder.refuse_if_stopped)

@@ -7,7 +7,8 @@ event loop, from threads of sync nodes and by nobody else.
 
 import os
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +21,12 @@ from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.errors import BudgetSpent, JobStopped
 from jobdeck_backend.jobs.records import Claim, NewEvent, StageRun
 from jobdeck_backend.scheduling.slot import Slot
+from jobdeck_backend.store.trouble import may_pass
 
 log = structlog.get_logger(__name__)
 
 BATCH_S = 0.05
+LATE_S = 0.5
 BATCH_EVENTS_MAX = 200
 NOTE_CHARS_MAX = 200
 
@@ -43,6 +46,7 @@ class ExecutionRecorder:
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
         self._when_saved: list[Callable[[], None]] = []
         self._flush_due = False
+        self._late = False
         self.stopped = False
         """Set by the heart when the job was taken away; the next write says so too."""
 
@@ -56,7 +60,7 @@ class ExecutionRecorder:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Append one event. Raises ``JobStopped`` when the job is no longer this execution's."""
-        self._refuse_if_stopped()
+        self.refuse_if_stopped()
         with self._slot.lock:
             self._waiting.append(
                 notices.envelope(type, now(), id=id, name=name, data=data, metadata=metadata)
@@ -67,7 +71,7 @@ class ExecutionRecorder:
 
     def stage_started(self, node: str, step: int) -> None:
         """Refuse to start a stage past the deadline (R8) or after a cancel."""
-        self._refuse_if_stopped()
+        self.refuse_if_stopped()
         remaining = self._remaining()
         if remaining is not None and remaining <= 0:
             raise BudgetSpent("the deadline passed before the stage could start")
@@ -117,6 +121,19 @@ class ExecutionRecorder:
             self._stage_runs = [run for run in self._stage_runs if run not in ended]
         self.write(tx)
 
+    @contextmanager
+    def kept_unless_committed(self) -> Iterator[None]:
+        """What is handed to a transaction inside the block waits for the next one if this one fails.
+
+        A full disk is often noticed at the commit. To be used with the slot's lock held.
+        """
+        held = self._waiting, self._progress, self._stage_runs, self._stages_done
+        try:
+            yield
+        except BaseException:
+            self._waiting, self._progress, self._stage_runs, self._stages_done = held
+            raise
+
     def write(self, tx: Connection) -> None:
         """Write what is waiting, or only check the fence. Raises ``JobStopped``."""
         if self._waiting or self._progress:
@@ -131,8 +148,9 @@ class ExecutionRecorder:
         with self._slot.lock:
             self._flush_due = False
             if self._waiting or self._progress:
-                with self._slot.connection.begin():
+                with self.kept_unless_committed(), self._slot.connection.begin():
                     self.write(self._slot.connection)
+                self._late = False
 
     def take_waiting(self) -> list[NewEvent]:
         """Hand over what is waiting, for the transaction that ends the job."""
@@ -140,19 +158,23 @@ class ExecutionRecorder:
             waiting, self._waiting = self._waiting, []
             return waiting
 
-    def _refuse_if_stopped(self) -> None:
+    def refuse_if_stopped(self) -> None:
+        """Raises ``JobStopped`` when the heart has seen that the job was taken away."""
         if self.stopped:
             raise JobStopped(execution.STOPPED)
 
     def _write_soon(self) -> None:
-        if len(self._waiting) >= BATCH_EVENTS_MAX:
-            self.flush()
+        if len(self._waiting) >= BATCH_EVENTS_MAX and not self._late:
+            try:
+                self.flush()
+            except DBAPIError as error:
+                self._wait_for_database(error)
         elif not self._flush_due:
             self._loop.call_soon_threadsafe(self._flush_later)
 
     def _flush_later(self) -> None:
         self._flush_due = True
-        self._loop.call_later(BATCH_S, self._flush_late)
+        self._loop.call_later(LATE_S if self._late else BATCH_S, self._flush_late)
 
     def _flush_late(self) -> None:
         try:
@@ -161,5 +183,13 @@ class ExecutionRecorder:
         except JobStopped:
             self.stopped = True
         except DBAPIError as error:
+            self._wait_for_database(error)
+
+    def _wait_for_database(self, error: DBAPIError) -> None:
+        """The work goes on without; what it says is written once the database takes it."""
+        if not may_pass(error):
+            raise error
+        if not self._late:
             log.warning("events not written; tried again", job_id=self._claim.job_id, error=str(error.orig))
-            self._flush_later()
+        self._late = True
+        self._loop.call_soon_threadsafe(self._flush_later)

@@ -7,22 +7,24 @@ import asyncio
 import os
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import structlog
 from langchain_core.runnables import RunnableConfig
+from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution
 from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
 from jobdeck_backend.faults import FaultPoint, reached
-from jobdeck_backend.jobs.records import Claim
+from jobdeck_backend.jobs.records import Claim, NewEvent
 from jobdeck_backend.logs import without_secrets
 from jobdeck_backend.scheduling.heart import Heart
 from jobdeck_backend.scheduling.ledger import ExecutionLedger
+from jobdeck_backend.scheduling.patience import patiently
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.settings import Settings
@@ -92,10 +94,14 @@ class WorkerProcess:
     def run(self, job_id: str, fence: int, epoch: int, worker: str) -> None:
         """Claim and execute one delivered job in this thread; leaves at once when nothing is to be claimed."""
         slot = Slot.current(self.settings, self.database)
-        with slot.lock, slot.connection.begin():
-            claim = execution.claim(
-                slot.connection, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
-            )
+
+        def claim_it() -> Claim | None:
+            with slot.lock, slot.connection.begin():
+                return execution.claim(
+                    slot.connection, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
+                )
+
+        claim = slot.loop.run_until_complete(patiently(claim_it, job_id))
         if claim is not None:
             reached(FaultPoint.CLAIMED, job_id)
             Execution(slot, claim).run(self.heart)
@@ -172,7 +178,12 @@ class Execution:
 
     async def _run_graph(self) -> Mapping[str, Any]:
         admission = self.claim.admission
-        self._slot.saver.bind(self._recorder.before_save, self._recorder.after_save)
+        self._slot.saver.bind(
+            self._recorder.before_save,
+            self._recorder.after_save,
+            self._recorder.kept_unless_committed,
+            lambda save: patiently(save, admission.job_id),
+        )
         workflow = registry.find(admission.agent_type)
         if workflow is None:
             raise LookupError(f"this worker has no workflow named {admission.agent_type}")
@@ -224,25 +235,34 @@ class Execution:
             self._cancelled.set()
         reached(FaultPoint.GRAPH_FINISHED, self.claim.job_id)
         told = self._recorder.take_waiting()
-        connection = self._slot.connection
         if isinstance(ending, Expired):
-            with self._slot.lock, connection.begin():
-                execution.expire_running(connection, self.claim, told, now())
+            self._record(lambda tx: execution.expire_running(tx, self.claim, told, now()))
         if not isinstance(ending, Succeeded):
             self._slot.wait_for_threads()
-        with self._slot.lock, connection.begin():
-            match ending:
-                case Succeeded(output):
-                    execution.succeed(connection, self.claim, output, told, now())
-                case Failed(error, error_type, where):
-                    execution.fail(connection, self.claim, error, error_type, told, now(), traceback=where)
-                case Expired():
-                    execution.end(connection, self.claim, "expired", now())
-                case Held(reason):
-                    execution.hold(connection, self.claim, reason, told, now())
-                case Stopped():
-                    execution.stop(connection, self.claim, now())
+        self._record(lambda tx: self._record_end(tx, ending, told))
         reached(FaultPoint.CONCLUDED, self.claim.job_id)
+
+    def _record_end(self, tx: Connection, ending: Ending, told: list[NewEvent]) -> None:
+        match ending:
+            case Succeeded(output):
+                execution.succeed(tx, self.claim, output, told, now())
+            case Failed(error, error_type, where):
+                execution.fail(tx, self.claim, error, error_type, told, now(), traceback=where)
+            case Expired():
+                execution.end(tx, self.claim, "expired", now())
+            case Held(reason):
+                execution.hold(tx, self.claim, reason, told, now())
+            case Stopped():
+                execution.stop(tx, self.claim, now())
+
+    def _record(self, write: Callable[[Connection], object]) -> None:
+        """One transaction, made again until the database takes it: what was done must not be done again."""
+
+        def once() -> None:
+            with self._slot.lock, self._slot.connection.begin():
+                write(self._slot.connection)
+
+        self._slot.loop.run_until_complete(patiently(once, self.claim.job_id))
 
 
 def _traceback_of(error: Exception) -> str:

@@ -75,6 +75,8 @@ def unrecorded_acts(tx: Connection) -> list[tuple[str, str]]:
         invented = (
             select(audit.c.job_id, audit.c.id)
             .outerjoin(transitions, and_(same, transitions.c.name == name))
+            # The audit outlives the jobs that were pruned.
+            .join(jobs, jobs.c.job_id == audit.c.job_id)
             .where(of_act, transitions.c.id.is_(None))
         )
         wrong += [

@@ -73,6 +73,12 @@ def _rows(tx: Connection, statement: Select[Any]) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row._mapping.items()} for row in tx.execute(statement)]
 
 
+def of_job(tx: Connection, job_id: str) -> list[dict[str, Any]]:
+    """The acts on one job, oldest first, as column dictionaries."""
+    statement = select(audit).where(audit.c.job_id == job_id).order_by(audit.c.id)
+    return [{str(name): value for name, value in row._mapping.items()} for row in tx.execute(statement)]
+
+
 def last_id(tx: Connection) -> int:
     """The newest act's id, 0 when there is none."""
     return int(tx.execute(select(func.coalesce(func.max(audit.c.id), 0))).scalar_one())

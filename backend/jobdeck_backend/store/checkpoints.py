@@ -4,8 +4,8 @@ Only workers import this module, and with it LangGraph.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock
 from typing import Any
 
@@ -17,8 +17,14 @@ from sqlalchemy import Connection
 BeforeSave = Callable[[Connection, str, str | None], None]
 """Called inside the saving transaction with the checkpoint's id and the node whose output alone is saved, or None:
 raises to refuse the save, writes what must be on record together with it."""
+Patiently = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Calls a save until the database takes it."""
 # How LangGraph names a task that ran because of an edge; the node's name follows.
 _PULL = "~__pregel_pull, "
+
+
+async def _at_once(save: Callable[[], Any]) -> Any:
+    return save()
 
 
 def create_checkpoint_tables(path: str) -> None:
@@ -44,11 +50,24 @@ class FencedSaver(SqliteSaver):
         self._connection_lock = lock
         self._before_save: BeforeSave = lambda _tx, _checkpoint_id, _node: None
         self._after_save: Callable[[], None] = lambda: None
+        self._kept: Callable[[], AbstractContextManager[None]] = nullcontext
+        self._patiently: Patiently = _at_once
         self._saving: tuple[str, str | None] = ("", None)
 
-    def bind(self, before_save: BeforeSave, after_save: Callable[[], None]) -> None:
-        """From now on save for one execution; ``after_save`` is called when a save is committed."""
+    def bind(
+        self,
+        before_save: BeforeSave,
+        after_save: Callable[[], None],
+        kept: Callable[[], AbstractContextManager[None]],
+        patiently: Patiently,
+    ) -> None:
+        """From now on save for one execution; ``after_save`` is called when a save is committed.
+
+        Each save is made inside ``kept()``, which undoes what a failed one took from memory, and by ``patiently``,
+        which makes it again until the database takes it.
+        """
         self._before_save, self._after_save = before_save, after_save
+        self._kept, self._patiently = kept, patiently
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002
@@ -57,7 +76,7 @@ class FencedSaver(SqliteSaver):
             if not transaction:
                 yield self.conn.cursor()
                 return
-            with self._connection.begin():
+            with self._kept(), self._connection.begin():
                 self._before_save(self._connection, *self._saving)
                 yield self.conn.cursor()
             self._after_save()
@@ -95,10 +114,13 @@ class FencedSaver(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """As ``put``."""
-        return self.put(config, checkpoint, metadata, new_versions)
+        saved: RunnableConfig = await self._patiently(
+            lambda: self.put(config, checkpoint, metadata, new_versions)
+        )
+        return saved
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """As ``put_writes``."""
-        self.put_writes(config, writes, task_id, task_path)
+        await self._patiently(lambda: self.put_writes(config, writes, task_id, task_path))

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
-# Upper bound of one wait for SQLite's write lock. Longer than any transaction of ours by far.
-BUSY_TIMEOUT_S = 30.0
+from jobdeck_backend.store.trouble import Condition
+
+# Upper bound of one wait for SQLite's write lock. Longer than any transaction of ours by far; the server's own is
+# shorter than its callers' patience, so that they are told why.
+BUSY_TIMEOUT_S = {"FULL": 8.0, "NORMAL": 30.0}
 
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -27,7 +30,7 @@ def open_engine(path: Path, *, synchronous: Synchronous, write: bool) -> Engine:
     """
     engine = create_engine(
         f"sqlite:///{path}",
-        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        connect_args={"timeout": BUSY_TIMEOUT_S[synchronous], "check_same_thread": False},
         pool_size=8,
         max_overflow=32,
         hide_parameters=True,  # an error's text goes to logs and callers; what jobs were given does not (R38)
@@ -37,9 +40,15 @@ def open_engine(path: Path, *, synchronous: Synchronous, write: bool) -> Engine:
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # SQLAlchemy's begin event speaks, not the driver
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(f"PRAGMA synchronous={synchronous}")
-        connection.execute("PRAGMA foreign_keys=ON")
+        try:
+            if not path.exists() or path.stat().st_size == 0:
+                # Before the first page is written, or not at all: what is pruned can be given back to the disk.
+                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA synchronous={synchronous}")
+            connection.execute("PRAGMA foreign_keys=ON")
+        except sqlite3.DatabaseError as error:  # SQLAlchemy translates only what statements raise
+            raise DatabaseError("PRAGMA", None, error) from error
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -79,6 +88,8 @@ class Database:
 
     def __init__(self, path: Path, *, synchronous: Synchronous) -> None:
         self.path = path
+        self.condition = Condition(str(path), path)
+        """Whether it can be used, as those who use it find."""
         self._file: tuple[int, int] | None = None
         self._write_engine = open_engine(path, synchronous=synchronous, write=True)
         self._read_engine = open_engine(path, synchronous=synchronous, write=False)
@@ -111,19 +122,27 @@ class Database:
         """What is written to a file that was removed would be gone with the last process that has it open."""
         try:
             found = self.path.stat()
-            file = found.st_dev, found.st_ino
         except FileNotFoundError:
-            file = None
+            found = None
+        file = None if found is None else (found.st_dev, found.st_ino)
         if self._file is None:
-            self._file = file
+            self._file = file if found is not None and found.st_size else None
         elif self._file != file:
-            reason = f"{self.path} was removed or replaced while it was in use"
-            raise OperationalError("BEGIN", None, sqlite3.OperationalError(reason))
+            raise _error(f"{self.path} was removed or replaced while it was in use", sqlite3.SQLITE_CANTOPEN)
+        elif found is not None and found.st_size == 0:
+            # SQLite would take it for a new one, and throw away the log from which it could be restored.
+            raise _error(f"{self.path} was truncated while it was in use", sqlite3.SQLITE_CORRUPT)
 
     def close(self) -> None:
         """Close every pooled connection."""
         self._write_engine.dispose()
         self._read_engine.dispose()
+
+
+def _error(reason: str, code: int) -> OperationalError:
+    cause = sqlite3.OperationalError(reason)
+    cause.sqlite_errorcode = code
+    return OperationalError("BEGIN", None, cause)
 
 
 @contextmanager

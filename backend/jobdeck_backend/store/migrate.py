@@ -9,18 +9,27 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DatabaseError
 
 from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.store import integrity
 from jobdeck_backend.store.engine import Database
 
-HEAD = "0002"
+HEAD = "0005"
 """The newest revision in ``migrations/versions``; a test holds the two together."""
 
 EXIT_DATABASE = 13
+CHECK_S = 2.0
+"""How long a start may look for damage. Some hundred megabytes are looked through in that time."""
 
 
 def migrate(database: Database) -> None:
     """Create or upgrade the schema. Raises ``StartRefused`` for a damaged or a newer database, untouched."""
     with usable(database):
         with database.read() as tx:
+            if problems := integrity.damage(tx, CHECK_S):
+                raise StartRefused(
+                    f"the database {database.path} is damaged ({problems[0]}); nothing was changed: "
+                    "restore a backup, or move the file away to start afresh",
+                    EXIT_DATABASE,
+                )
             current = _revision(tx)
         if current != HEAD:
             if current is not None and current > HEAD:

@@ -70,6 +70,26 @@ def settle(tx: Connection, taken: Notification, **columns: Any) -> bool:
     return tx.execute(statement.values(**columns)).rowcount == 1
 
 
+def load(tx: Connection, notification_id: str) -> Notification | None:
+    """One notification, or None."""
+    row = tx.execute(select(*_NOTIFICATION).where(notifications.c.id == notification_id)).first()
+    return None if row is None else _notification(row)
+
+
+def reopen(tx: Connection, notification_id: str, now: float) -> bool:
+    """Let one that was given up be sent again now; False when it was not given up."""
+    statement = update(notifications).where(
+        notifications.c.id == notification_id, notifications.c.state == NotificationState.FAILED
+    )
+    return tx.execute(statement.values(state=NotificationState.PENDING, next_at=now)).rowcount == 1
+
+
+def of_job(tx: Connection, job_id: str) -> list[Notification]:
+    """All that a job's caller was to be told, oldest first."""
+    statement = select(*_NOTIFICATION).where(notifications.c.job_id == job_id)
+    return [_notification(row) for row in tx.execute(statement.order_by(notifications.c.created_at))]
+
+
 def newest_of_job(tx: Connection, job_id: str) -> Notification | None:
     """The last thing a job's caller was to be told."""
     statement = (

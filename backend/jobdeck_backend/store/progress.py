@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import ormsgpack
-from sqlalchemy import Connection, bindparam, column, select, table
+from sqlalchemy import Connection, bindparam, column, func, select, table
 
 _checkpoints = table(
     "checkpoints",
@@ -50,6 +50,27 @@ def newest(tx: Connection, thread_id: str, job_id: str) -> Progress | None:
     if row is None or orjson.loads(row.metadata).get("job_id") != job_id:
         return None
     return Progress(row.checkpoint_id, row.type == "msgpack" and _is_finished(row.checkpoint))
+
+
+def saved(tx: Connection, thread_id: str, limit: int) -> list[dict[str, Any]]:
+    """What is known of a thread's newest checkpoints without their state: id, graph, step, source, job, size."""
+    statement = (
+        select(
+            _checkpoints.c.checkpoint_id,
+            _checkpoints.c.checkpoint_ns,
+            _checkpoints.c.metadata,
+            func.length(_checkpoints.c.checkpoint).label("bytes"),
+        )
+        .where(_checkpoints.c.thread_id == thread_id)
+        .order_by(_checkpoints.c.checkpoint_id.desc())
+        .limit(limit)
+    )
+    found = []
+    for row in tx.execute(statement):
+        metadata = orjson.loads(row.metadata)
+        told = {name: metadata.get(name) for name in ("job_id", "attempt", "step", "source")}
+        found.append({"id": row.checkpoint_id, "graph": row.checkpoint_ns, "bytes": row.bytes, **told})
+    return found
 
 
 def _is_finished(checkpoint: bytes) -> bool:

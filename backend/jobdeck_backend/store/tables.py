@@ -38,6 +38,7 @@ admissions = Table(
     Column("outcome_reason", Text),
     Column("finished_at", Float, index=True),
 )
+Index("admissions_thread", admissions.c.thread_id)
 # One live job per thread (R21).
 Index(
     "admissions_live_thread",

@@ -11,10 +11,11 @@ from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.store.engine import Database, quick_statement
+from jobdeck_backend.store.trouble import is_trouble
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,8 +39,10 @@ class Writer:
     def submit(self, command: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
         """Queue ``command(connection, *args, **kwargs)``; the future resolves after its commit.
 
-        The future raises what the command raised, or ``Unavailable`` when the database could not be written.
+        The future raises what the command raised, or the ``Unavailable`` that says why nothing could be written.
+        Raises ``DatabaseDamaged`` at once where that is known.
         """
+        self._database.condition.refuse_if_damaged()
         future: Future[T] = Future()
         with self._wake:
             if self._stopping:
@@ -62,17 +65,22 @@ class Writer:
             try:
                 settled = self._commit(group)
             except Exception as error:  # whatever it is: without this thread nothing would be stored again
-                cause = getattr(error, "orig", error)
-                reason = Unavailable(f"the database cannot be written ({cause}); nothing was stored")
+                reason = self._reason(error)
                 for _command, future in group:
                     future.set_exception(reason)
                 continue
+            self._database.condition.worked()
             for future, result, failure in settled:
                 if failure is None:
                     future.set_result(result)
                 else:
                     future.set_exception(failure)
             self._on_commit()
+
+    def _reason(self, error: Exception) -> Unavailable:
+        if is_trouble(error):
+            return self._database.condition.failed(error)
+        return Unavailable(f"the database cannot be written ({error}); nothing was stored")
 
     def _next_group(self) -> list[tuple[Callable[[Connection], Any], Future[Any]]]:
         with self._wake:
@@ -90,9 +98,9 @@ class Writer:
                 savepoint("SAVEPOINT command")
                 try:
                     settled.append((future, command(connection), None))
-                except OperationalError:
-                    raise  # the database itself: the whole group failed
                 except Exception as error:
+                    if isinstance(error, DBAPIError) and is_trouble(error):
+                        raise  # the database itself: the whole group failed
                     savepoint("ROLLBACK TO command")
                     settled.append((future, None, error))
                 savepoint("RELEASE command")

@@ -37,6 +37,11 @@ COMMANDS = {
     "reconcile": "recovery",
     "fsck": "recovery",
     "drill": "drill",
+    "storage": "storage",
+    "prune": "storage",
+    "backup": "backup",
+    "bundle": "bundle",
+    "resend": "bundle",
 }
 
 

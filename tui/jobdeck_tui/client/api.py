@@ -10,6 +10,7 @@ from .drills import Drill, read_drill
 from .errors import NotUnderstood
 from .fields import Fields, Unreadable, many
 from .http import Http
+from .saving import Saving
 
 OPS = "/v1/ops"
 JOBS = "/v1/jobs/async"
@@ -160,6 +161,28 @@ class Api:
         body = {"jobs": None if jobs is None else list(jobs), "reason": reason}
         return _read(recovery.applied, await self.http.post(f"{OPS}/recovery/apply", body))
 
+    async def resend(self, job_id: str, notification_id: str, *, reason: str | None = None) -> None:
+        """Send once more what the job's caller was to be told."""
+        await self.http.post(resend_path(job_id, notification_id), {"reason": reason})
+
+    async def save_bundle(self, job_id: str, saving: Saving, *, content: bool = False) -> None:
+        """Save all that is on record about a job."""
+        await self.http.download("GET", f"{job_path(job_id)}/bundle", {"content": content}, saving.write)
+        saving.keep()
+
+    async def save_backup(self, saving: Saving) -> int:
+        """Save a copy of the server's database; give the number of violations in it.
+
+        Raises:
+            NotUnderstood: what came is not what was sent.
+        """
+        headers = await self.http.download("POST", f"{OPS}/backup", {}, saving.write)
+        if headers.get("x-jobdeck-sha256") != saving.sha256:
+            raise NotUnderstood("The backup did not come over whole; nothing was kept of it. Ask again.")
+        saving.keep()
+        violations = headers.get("x-jobdeck-violations", "")
+        return int(violations) if violations.isascii() and violations.isdigit() else 0
+
     async def workflows(self) -> tuple[models.Workflow, ...]:
         """Read all workflows."""
         return _list(decode.workflow, await self.http.get(f"{OPS}/workflows"), "workflows")
@@ -180,6 +203,11 @@ class Api:
 def job_path(job_id: str) -> str:
     """Give the operations API's path of a job."""
     return f"{OPS}/jobs/{quote(job_id, safe='')}"
+
+
+def resend_path(job_id: str, notification_id: str) -> str:
+    """Give the path that sends a notification again."""
+    return f"{job_path(job_id)}/notifications/{quote(notification_id, safe='')}/resend"
 
 
 def act_call(

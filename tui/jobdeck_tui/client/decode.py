@@ -9,6 +9,8 @@ from jobdeck_tui.text.sanitise import one_line
 from . import models
 from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
 from .recovery import recovery
+from .storage import StorageState
+from .storage import state as storage_state
 from .workers import TRACEBACK_LIMIT
 
 REPORT_LIMIT = 2_000_000
@@ -100,6 +102,7 @@ def overview(data: object) -> models.Overview:
         paused=row.texts("paused"),
         drills_allowed=row.flag("drills_allowed"),
         read_only=row.flag("read_only"),
+        storage=storage_state(row.raw("storage")) if row.raw("storage") else StorageState("ok", None),
         recovery=None if row.raw("recovery") is None else recovery(row.raw("recovery")),
     )
 
@@ -188,6 +191,7 @@ def notification(data: object) -> models.Notification | None:
         return None
     row = Fields(data)
     return models.Notification(
+        id=row.text("id"),
         event=row.text("event"),
         target=row.text("target"),
         state=row.text("state"),

@@ -14,7 +14,7 @@ from . import decode, models
 from .api import OPS, Api
 from .drills import Drill, read_drill
 from .errors import ClientError, Denied, NotReachable, Refused
-from .fields import Unreadable, parse
+from .fields import Fields, Unreadable, parse
 from .sse import Backoff, sse_events
 
 SILENCE_SECONDS = 6.0
@@ -42,6 +42,13 @@ class JobsChanged:
 
     jobs: tuple[models.Job, ...]
     unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobsGone:
+    """Jobs that were pruned, by id."""
+
+    job_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,15 @@ class Lost:
 
 
 FeedItem = (
-    Connected | OverviewSeen | JobsChanged | EventSeen | ActSeen | DrillChanged | FrameUnreadable | Lost
+    Connected
+    | OverviewSeen
+    | JobsChanged
+    | JobsGone
+    | EventSeen
+    | ActSeen
+    | DrillChanged
+    | FrameUnreadable
+    | Lost
 )
 
 
@@ -163,6 +178,8 @@ def _item(frame: ServerSentEvent) -> FeedItem | None:
             case "jobs":
                 rows, unreadable = decode.jobs(data)
                 return JobsChanged(rows, unreadable)
+            case "gone":
+                return JobsGone(Fields(data).texts("jobs"))
             case "act":
                 return ActSeen(decode.audit_row(data))
             case "drill":

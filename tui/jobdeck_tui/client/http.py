@@ -1,6 +1,6 @@
 """One HTTP connection pool to one server, and how its answers become typed errors."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from typing import Any
@@ -17,8 +17,10 @@ from .models import Job
 
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 10.0
+DOWNLOAD_SECONDS = 600.0
+"""A copy of a large database is made before its first byte comes."""
 BODY_BYTES_MAX = 64 << 20
-UNAVAILABLE = 503
+UNAVAILABLE = frozenset({503, 507})
 """What a jobdeck server answers when it changed nothing; any other failure of its own leaves that open."""
 
 # Raised before a request can have reached the server: nothing was changed.
@@ -74,7 +76,7 @@ class Http:
     async def _exchange(self, method: str, path: str, **content: Any) -> object:
         async with self._client.stream(method, path, **content) as response:
             body = await read_bounded(response)
-        if method == "POST" and response.status_code >= 500 and response.status_code != UNAVAILABLE:
+        if method == "POST" and response.status_code >= 500 and response.status_code not in UNAVAILABLE:
             said = f"The server answered {response.status_code}"
             raise TimedOut(f"{said}: it may or may not have been done; look before asking again.")
         _raise_for(response.status_code, body)
@@ -82,6 +84,25 @@ class Http:
             return parse(body)
         except Unreadable as error:
             raise NotUnderstood(f"{self.url} does not answer as a jobdeck server does.") from error
+
+    async def download(
+        self, method: str, path: str, params: Params, take: Callable[[bytes], object]
+    ) -> Mapping[str, str]:
+        """Hand the body of an answer to ``take`` as it comes; give its headers.
+
+        Raises:
+            NotReachable, Denied, Refused: as they say.
+        """
+        timeout = httpx.Timeout(DOWNLOAD_SECONDS, connect=CONNECT_SECONDS)
+        try:
+            async with self._client.stream(method, path, params=dict(params), timeout=timeout) as response:
+                if response.status_code >= 400:
+                    _raise_for(response.status_code, await read_bounded(response))
+                async for chunk in response.aiter_bytes():
+                    take(chunk)
+                return dict(response.headers)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._not_reachable(error) from error
 
     @asynccontextmanager
     async def stream(

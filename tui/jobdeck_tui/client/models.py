@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .recovery import Recovery
+from .storage import StorageState
 
 STATES = (
     "backlog",
@@ -99,6 +100,7 @@ class Overview:
     paused: tuple[str, ...]
     drills_allowed: bool
     read_only: bool
+    storage: StorageState
     recovery: Recovery | None = None
 
 
@@ -164,6 +166,7 @@ class Transition:
 class Notification:
     """The newest thing the job's caller was to be told; ``target`` is the receiver's origin."""
 
+    id: str
     event: str
     target: str
     state: str

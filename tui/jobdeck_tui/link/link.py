@@ -17,7 +17,7 @@ from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
-    from jobdeck_tui.client.feed import FeedItem
+    from jobdeck_tui.client.feed import FeedItem, Lost
 
 
 class Reach(Protocol):
@@ -81,14 +81,7 @@ class Link:
         deck, news = self._wire.deck, True
         match item:
             case feed.Lost():
-                now, wall = deck.monotonic(), deck.now()
-                if item.status is not None:
-                    deck.connection.denied(now, wall, item.status)
-                else:
-                    reason = self._reach.trouble() or item.reason
-                    deck.connection.lost(now, wall, reason, item.retry_in)
-                deck.agreement.forget()
-                deck.fresh = True
+                self._take_loss(item)
                 return
             case feed.Connected():
                 if not item.resumed:
@@ -100,6 +93,8 @@ class Link:
                 self._listing.saw(item.jobs)
                 deck.take_jobs(item.jobs)
                 deck.unreadable += item.unreadable
+            case feed.JobsGone(gone):
+                deck.forget_jobs(gone)
             case feed.EventSeen():
                 deck.take_event(item)
             case feed.DrillChanged():
@@ -107,6 +102,17 @@ class Link:
             case feed.FrameUnreadable():
                 deck.unreadable += 1
         deck.take_frame(news=news)
+
+    def _take_loss(self, lost: "Lost") -> None:
+        deck = self._wire.deck
+        now, wall = deck.monotonic(), deck.now()
+        if lost.status is not None:
+            deck.connection.denied(now, wall, lost.status)
+        else:
+            reason = self._reach.trouble() or lost.reason
+            deck.connection.lost(now, wall, reason, lost.retry_in)
+        deck.agreement.forget()
+        deck.fresh = True
 
     async def close(self) -> None:
         """Ends every connection."""

@@ -1,10 +1,11 @@
-"""What goes out: acts whose grace is over, and drills. Each outcome becomes a fact in the deck's memory."""
+"""What goes out: acts whose grace is over, drills, bundles. Each outcome becomes a fact in the deck's memory."""
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from jobdeck_tui.client.drills import Drill
-from jobdeck_tui.client.models import Job
+from jobdeck_tui.client.models import Job, Notification
 from jobdeck_tui.core.acts import Phase, Tracked
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.eligibility import Act
@@ -83,6 +84,47 @@ class Sender:
             said = effect.state.replace("_", " ")
             self._wire.deck.say(f"On record: {effect.name} {said}. r lets the job go on.", "notice")
             then()
+        self._wire.deck.fresh = True
+
+    def resend(self, job_id: str, told: Notification, then: Callable[[], None]) -> None:
+        """Tells a job's caller once more; ``then`` is called when that is on its way."""
+        self._wire.start(self._wire.program, partial(self._resend, job_id, told, then), "resend")
+
+    async def _resend(self, job_id: str, told: Notification, then: Callable[[], None]) -> None:
+        from jobdeck_tui.client.errors import ClientError
+
+        if self._wire.api is None:
+            return
+        try:
+            await self._wire.api.resend(job_id, told.id, reason="from the deck")
+        except ClientError as error:
+            self._wire.deck.say(f"The caller is not told again: {error.message}", "bad")
+        else:
+            self._wire.deck.say(
+                f"{told.target} is told again that it {told.event}: see the record.", "notice"
+            )
+            then()
+        self._wire.deck.fresh = True
+
+    def save_bundle(self, job_id: str) -> None:
+        """Saves a job's incident bundle in the directory the deck was started in, over nothing that is there."""
+        self._wire.start(self._wire.program, partial(self._save_bundle, job_id), "bundle")
+
+    async def _save_bundle(self, job_id: str) -> None:
+        from jobdeck_tui.client.errors import ClientError
+        from jobdeck_tui.client.saving import Saving, free_name
+
+        if self._wire.api is None:
+            return
+        try:
+            with Saving(free_name(Path.cwd() / f"jobdeck-{job_id}.tar.gz")) as saving:
+                await self._wire.api.save_bundle(job_id, saving)
+        except OSError as error:
+            self._wire.deck.say(f"No bundle was saved in {Path.cwd()}: {error.strerror}.", "bad")
+        except ClientError as error:
+            self._wire.deck.say(f"No bundle was saved: {error.message}", "bad")
+        else:
+            self._wire.deck.say(f"Saved {saving.path} ({saving.bytes} bytes, without content).", "notice")
         self._wire.deck.fresh = True
 
     def start_drill(self, fault: Fault) -> None:

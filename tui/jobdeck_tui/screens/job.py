@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import ContentSwitcher
 
-from jobdeck_tui.client.models import Effect
+from jobdeck_tui.client.models import Effect, Notification
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.core.eligibility import Act
 from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
@@ -36,6 +36,8 @@ class JobScreen(ActingScreen):
         *ACT_BINDINGS,
         Binding("v", "verdict", "Verdict"),
         Binding("f", "follow", "Follow"),
+        Binding("C", "callback", "Tell the caller again"),
+        Binding("B", "bundle", "Save an incident bundle", show=False),
         Binding("slash", "find", "Find in the events", show=False, key_display="/"),
         Binding("n", "find_next(1)", "Next place found", show=False),
         Binding("N", "find_next(-1)", "Place found before", show=False),
@@ -157,7 +159,9 @@ class JobScreen(ActingScreen):
         self._open(TABS[(TABS.index(self._tab) + step) % len(TABS)])
 
     def hides(self, binding: Binding) -> bool:
-        """A verdict is offered where one is missing."""
+        """A verdict is offered where one is missing, a callback again where it was given up."""
+        if binding.action == "callback":
+            return self._given_up() is None
         return not self._uncertain() if binding.action == "verdict" else super().hides(binding)
 
     def action_act(self, verb: str) -> None:
@@ -181,6 +185,24 @@ class JobScreen(ActingScreen):
     def _judged(self, key: str, verdict: Verdict | None) -> None:
         if verdict is not None:
             self.program.link.sender.judge(self.view.job_id, key, *verdict, self._read_again)
+
+    def action_callback(self) -> None:
+        """Tells the job's caller once more what was given up."""
+        told = self._given_up()
+        if refusal := self.deck.refusal():
+            self.program.tell(refusal, severity="error")
+        elif told is None:
+            self.program.tell("No callback of this job was given up.")
+        else:
+            self.program.link.sender.resend(self.view.job_id, told, self._read_again)
+
+    def action_bundle(self) -> None:
+        """Saves all that is on record about the job."""
+        self.program.link.sender.save_bundle(self.view.job_id)
+
+    def _given_up(self) -> Notification | None:
+        told = self.view.detail.notification if self.view.detail else None
+        return told if told is not None and told.state == "failed" else None
 
     def _read_again(self) -> None:
         self._signature = ()

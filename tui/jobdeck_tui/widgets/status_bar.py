@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 LINK_LOOKS = {Link.LIVE: "good", Link.CONNECTING: "faint", Link.STALE: "warn"}
 
 
+STORAGE_WORDS = {
+    "storage_full": "DISK FULL",
+    "database_read_only": "DATABASE READ-ONLY",
+    "database_locked": "DATABASE LOCKED",
+    "database_damaged": "DATABASE DAMAGED",
+}
 SCHEDULER_TROUBLE = frozenset({"suspect", "lost", "starting"})
 
 
@@ -30,6 +36,8 @@ class StatusBar(TextLine):
             pieces.append((f" {deck.start_words} ", "faint"))
         if deck.overview is not None and deck.overview.read_only:
             pieces.append((" READ-ONLY ", "reverse"))
+        if deck.overview is not None and deck.overview.storage.trouble:
+            pieces.append((f" {STORAGE_WORDS.get(deck.overview.storage.state, 'NO DATABASE')} ", "reverse"))
         if deck.overview is not None and deck.overview.scheduler.state in SCHEDULER_TROUBLE:
             pieces.append((f" SCHEDULER {deck.overview.scheduler.state.upper()} ", "reverse"))
         if deck.badge:
@@ -50,7 +58,7 @@ class StatusBar(TextLine):
 
 
 class Banner(TextLine):
-    """Says that what is shown is not now, and why; hidden while it is."""
+    """Says that what is shown is not now, or that no job is accepted, and why; hidden while all is well."""
 
     RESIZES = True
 
@@ -58,7 +66,11 @@ class Banner(TextLine):
         """Shows or hides the sentence."""
         truth = deck.truth()
         words = truth.banner
+        if words is not None and deck.connection.reason:
+            words += f" ({deck.connection.reason})"
+        storage = deck.overview.storage if deck.overview is not None else None
+        if words is None and storage is not None and storage.trouble:
+            words = f"No job is accepted: {storage.reason}"
         self.display = words is not None
         if words is not None:
-            reason = f" ({deck.connection.reason})" if deck.connection.reason else ""
-            self.show([(f" ⚠ {words}{reason}", "bad")])
+            self.show([(f" ⚠ {words}", "bad")])

@@ -1,0 +1,36 @@
+"""``python -m jobdeck_backend.upkeep DIRECTORY FILE``: a backup of a state directory that no backend serves."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from sqlalchemy.exc import DBAPIError
+
+from jobdeck_backend.errors import JobdeckError
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.migrate import EXIT_DATABASE
+from jobdeck_backend.upkeep.backup import back_up
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def main(directory: Path, file: Path) -> None:
+    """Write the backup and print what it is as JSON; exit with 13 if there is no whole database."""
+    path = Settings(state_dir=directory).database_path
+    if not path.exists():  # opening it would make one
+        click.echo(f"jobdeck: there is no database in {directory}", err=True)
+        sys.exit(EXIT_DATABASE)
+    try:
+        backup = back_up(path, file)
+    except (JobdeckError, DBAPIError, OSError) as error:
+        reason = error.message if isinstance(error, JobdeckError) else str(getattr(error, "orig", error))
+        click.echo(f"jobdeck: no backup was made: {reason}", err=True)
+        sys.exit(EXIT_DATABASE)
+    click.echo(json.dumps({**asdict(backup.copied), "violations": len(backup.violations)}))
+
+
+if __name__ == "__main__":
+    main()
