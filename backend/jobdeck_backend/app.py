@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from fastapi import FastAPI
 
 from jobdeck_backend.api import (
+    artifacts,
     failures,
     health,
     jobs,
@@ -25,16 +26,20 @@ from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
+from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.instance import EXIT_NOT_WRITABLE
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
 from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import OWNER, Reaper
+from jobdeck_backend.recovery.retention import Retention
 from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import leases
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import Tailer
@@ -50,6 +55,15 @@ class Backend:
         self.database = Database(settings.database_path, synchronous="FULL")
         migrate(self.database)
         self._callback_secret = load_secret(settings)
+        self.artifact_files = ArtifactFiles(settings.artifact_root)
+        try:
+            self.artifact_files.prepare()
+        except OSError as error:
+            raise StartRefused(
+                f"artifacts cannot be kept in {settings.artifact_root} ({error.strerror}); "
+                "name another directory with --artifact-dir",
+                EXIT_NOT_WRITABLE,
+            ) from None
 
     async def start(self) -> Services:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
@@ -65,6 +79,7 @@ class Backend:
         self.feed = Feed(Overview(self.settings, self.database, board, self.cluster, self.tailer))
         self.drills = Drills(self.settings, self.database, self.writer, self.cluster, self.feed.publish_drill)
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
+        self.retention = Retention(self.settings, self.database, self.writer, self.artifact_files)
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
@@ -75,6 +90,7 @@ class Backend:
         self.dispatcher.start()
         self.agreement.start()
         self.sender.start()
+        self.retention.start()
         self.feed.start()
         await self.cluster.start()
         return Services(
@@ -89,6 +105,7 @@ class Backend:
             self.feed,
             self.agreement,
             self.drills,
+            self.artifact_files,
         )
 
     def say_farewell(self) -> None:
@@ -110,6 +127,7 @@ class Backend:
             last_first.push_async_callback(self.dispatcher.stop)
             last_first.push_async_callback(self.agreement.stop)
             last_first.push_async_callback(self.sender.stop)
+            last_first.push_async_callback(self.retention.stop)
             last_first.push_async_callback(self.feed.stop)
             last_first.push_async_callback(self.drills.stop)
 
@@ -167,6 +185,6 @@ def create_app(backend: Backend) -> FastAPI:
         operations_recovery,
         operations_feed,
     )
-    for module in (jobs, operations, *operations_modules):
+    for module in (jobs, artifacts, operations, *operations_modules):
         app.include_router(module.router)
     return app

@@ -19,7 +19,7 @@ from jobdeck_backend.jobs.records import Admission, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.scheduling.views import dask_state
-from jobdeck_backend.store import effects, jobs, notifications, rows
+from jobdeck_backend.store import artifacts, effects, jobs, notifications, rows
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
 
@@ -111,7 +111,7 @@ def _bad_cursor() -> InvalidInput:
 
 @router.get("/jobs/{job_id}", response_model=schemas.JobDetail, responses=NOT_FOUND)
 def job_detail(job_id: str, serving: Serving) -> Response:
-    """The row, the request (bounded), transitions, attempts, stages with evidence, effects, and the reason."""
+    """The row, the request (bounded), transitions, attempts, stages with evidence, effects, files, and the reason."""
     with serving.database.read() as tx:
         view, reason = _explained(serving, tx, job_id)
         admission = jobs.load_admission(tx, job_id)
@@ -123,7 +123,7 @@ def job_detail(job_id: str, serving: Serving) -> Response:
             "attempts": [shapes.attempt(one) for one in jobs.load_attempts(tx, job_id)],
             "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
             "effects": [shapes.effect(one) for one in effects.of_job(tx, job_id)],
-            "artifacts": [],
+            "artifacts": [shapes.artifact(one) for one in artifacts.of_job(tx, job_id)],
             "notification": shapes.notification(notifications.newest_of_job(tx, job_id)),
             "why": shapes.why(reason),
         }

@@ -14,6 +14,7 @@ from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 
@@ -33,6 +34,7 @@ class Services:
     feed: Feed
     agreement: Agreement
     drills: Drills
+    artifact_files: ArtifactFiles
 
 
 async def _services(request: Request) -> Services:

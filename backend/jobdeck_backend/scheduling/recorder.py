@@ -56,7 +56,7 @@ class ExecutionRecorder:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Append one event. Raises ``JobStopped`` when the job is no longer this execution's."""
-        self._refuse_if_stopped()
+        self.refuse_if_stopped()
         with self._slot.lock:
             self._waiting.append(
                 notices.envelope(type, now(), id=id, name=name, data=data, metadata=metadata)
@@ -65,9 +65,14 @@ class ExecutionRecorder:
                 self._progress["note"] = str(data.get("output", ""))[:NOTE_CHARS_MAX]
             self._write_soon()
 
+    def refuse_if_stopped(self) -> None:
+        """Raises ``JobStopped`` when the heart said that the job was taken away."""
+        if self.stopped:
+            raise JobStopped(execution.STOPPED)
+
     def stage_started(self, node: str, step: int) -> None:
         """Refuse to start a stage past the deadline (R8) or after a cancel."""
-        self._refuse_if_stopped()
+        self.refuse_if_stopped()
         remaining = self._remaining()
         if remaining is not None and remaining <= 0:
             raise BudgetSpent("the deadline passed before the stage could start")
@@ -139,10 +144,6 @@ class ExecutionRecorder:
         with self._slot.lock:
             waiting, self._waiting = self._waiting, []
             return waiting
-
-    def _refuse_if_stopped(self) -> None:
-        if self.stopped:
-            raise JobStopped(execution.STOPPED)
 
     def _write_soon(self) -> None:
         if len(self._waiting) >= BATCH_EVENTS_MAX:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,6 +19,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution
 from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
 from jobdeck_backend.jobs.records import Claim
+from jobdeck_backend.scheduling.capture import ExecutionArtifacts
 from jobdeck_backend.scheduling.heart import Heart
 from jobdeck_backend.scheduling.ledger import ExecutionLedger
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
@@ -105,6 +107,7 @@ class Execution:
         self._cancelled = threading.Event()
         self._recorder = ExecutionRecorder(slot, claim, self._remaining)
         self._ledger = ExecutionLedger(slot, claim, self._recorder, self._remaining)
+        self._artifacts = ExecutionArtifacts(slot, claim, self._recorder)
         self._timeout: asyncio.Timeout | None = None
         self._task: asyncio.Task[Ending] | None = None
 
@@ -120,6 +123,7 @@ class Execution:
             self._conclude(ending)
         finally:
             heart.forget(self)
+            self._artifacts.remove()
 
     # The heart's side: called from its thread.
 
@@ -171,7 +175,7 @@ class Execution:
         if workflow is None:
             raise LookupError(f"this worker has no workflow named {admission.agent_type}")
         module = workflow.load()
-        context = self._context()
+        context = self._context(workflow)
         enter_job_context(context)
         graph = self._slot.compiled(module.builder(admission.input))
         config: RunnableConfig = {
@@ -187,6 +191,7 @@ class Execution:
         state = await graph.aget_state(config)
         if state.next:
             raise RuntimeError(f"the graph stopped before its end, at {', '.join(state.next)}")
+        self._artifacts.finish()
         result = module.result(state.values)  # from the state read back, not from memory (R22)
         return {"report": result.report, "data": result.data}
 
@@ -194,7 +199,7 @@ class Execution:
         saved = self._slot.saver.get_tuple(config)
         return saved is not None and saved.metadata.get("job_id") == self.claim.job_id
 
-    def _context(self) -> JobContext:
+    def _context(self, workflow: registry.Workflow) -> JobContext:
         return JobContext(
             job_id=self.claim.job_id,
             thread_id=self.claim.admission.thread_id,
@@ -206,6 +211,7 @@ class Execution:
             recorder=self._recorder,
             ledger=self._ledger,
             predecessors=self.claim.predecessors,
+            opted_artifacts=self._artifacts if workflow.artifacts else None,
             journal_dir=self._slot.settings.state_dir,
             settings=self._slot.settings,
         )
@@ -223,6 +229,10 @@ class Execution:
                 execution.expire_running(connection, self.claim, told, now())
         if not isinstance(ending, Succeeded):
             self._slot.wait_for_threads()
+        if isinstance(ending, Failed):
+            # What a failed job made may tell why; one that was taken away keeps what earlier looks kept.
+            with suppress(JobStopped):
+                self._artifacts.finish()
         with self._slot.lock, connection.begin():
             match ending:
                 case Succeeded(output):
