@@ -111,7 +111,7 @@ def _bad_cursor() -> InvalidInput:
 
 @router.get("/jobs/{job_id}", response_model=schemas.JobDetail, responses=NOT_FOUND)
 def job_detail(job_id: str, serving: Serving) -> Response:
-    """The row, the request (bounded), transitions, attempts, stages with evidence, effects, files, and the reason."""
+    """The row, the request (bounded), transitions, attempts, stages with evidence, effects, files, the reason."""
     with serving.database.read() as tx:
         view, reason = _explained(serving, tx, job_id)
         admission = jobs.load_admission(tx, job_id)
