@@ -220,8 +220,8 @@ class ExecutionArtifacts:
 
     def _on_record(self) -> dict[str, Artifact]:
         if self._kept is None:
-            with self._slot.lock, self._slot.connection.begin():
-                rows = artifacts.of_job(self._slot.connection, self._claim.job_id)
+            with self._slot.database.read() as tx:
+                rows = artifacts.of_job(tx, self._claim.job_id)
             self._kept = {one.sha256: one for one in rows}
         return self._kept
 

@@ -7,6 +7,7 @@ needs to distrust it. Times are Unix seconds (UTC) unless a name says otherwise;
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .artifacts import Artifact
 from .recovery import Recovery
 
 STATES = (
@@ -201,6 +202,7 @@ class JobDetail:
     notification: Notification | None
     why_code: str
     why_text: str
+    artifacts: tuple[Artifact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
