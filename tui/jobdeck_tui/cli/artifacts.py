@@ -8,7 +8,9 @@ import click
 
 from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import JOBS, Api, job_path
-from jobdeck_tui.client.artifacts import Artifact, choose, save
+from jobdeck_tui.client.artifact_bytes import save
+from jobdeck_tui.client.artifacts import Artifact
+from jobdeck_tui.client.errors import Refused
 from jobdeck_tui.text.format import age, fit, size
 from jobdeck_tui.text.sanitise import one_line
 
@@ -79,5 +81,18 @@ def fetch_command(target: Target, *, job: str, file: str, output: Path, as_json:
 async def _fetch(url: str, given: str, file: str, output: Path) -> tuple[Path, Artifact]:
     async with Api(url) as api:
         job_id = await full_id(api, given)
-        one = choose((await api.job(job_id)).artifacts, file)
+        one = _choose((await api.job(job_id)).artifacts, file)
         return await save(api, job_id, one, output), one
+
+
+def _choose(artifacts: tuple[Artifact, ...], given: str) -> Artifact:
+    """Give the file that is meant by its id or its name; of several with one name, the newest.
+
+    Raises:
+        Refused: the job has no such file.
+    """
+    found = [one for one in artifacts if given in (one.artifact_id, one.filename)]
+    if found:
+        return found[-1]
+    names = ", ".join(one.filename for one in artifacts[:10]) or "none"
+    raise Refused(f"The job has no file {given}; it has: {names}.", status=404, code="not_found")

@@ -42,12 +42,12 @@ def about(one: Artifact) -> list[Row]:
     return rows
 
 
-def shown_part(one: Artifact, text: str, limit: int) -> list[Row]:
+def shown_part(one: Artifact, text: str, bytes_shown: int) -> list[Row]:
     """A file's text as rows, and first what is missing of it."""
     rows: list[Row] = []
-    if one.size_bytes > limit:
+    if one.size_bytes > bytes_shown:
         rows.append(
-            [(f" only the first {size(limit)} of {size(one.size_bytes)}; s saves all of it", "notice")]
+            [(f" only the first {size(bytes_shown)} of {size(one.size_bytes)}; s saves all of it", "notice")]
         )
     elif not text:
         rows.append([(" The file is empty.", "faint")])

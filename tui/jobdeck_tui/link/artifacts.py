@@ -9,8 +9,7 @@ from textual.dom import DOMNode
 from jobdeck_tui.client.artifacts import Artifact
 from jobdeck_tui.link.wire import Wire
 
-Say = Callable[[str, bool], None]
-"""Takes one sentence, and whether it tells of a success."""
+Say = Callable[[str], None]
 
 
 class ArtifactReader:
@@ -19,39 +18,39 @@ class ArtifactReader:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
-    def read(self, node: DOMNode, job_id: str, one: Artifact, take: Callable[[str], None], say: Say) -> None:
-        """Gives the beginning of a file's text to ``take``, or says why there is none."""
-        self._wire.start(node, partial(self._read, job_id, one, take, say), "artifact", exclusive=True)
+    def read(
+        self, node: DOMNode, job_id: str, one: Artifact, *, taken: Callable[[str, int], None], failed: Say
+    ) -> None:
+        """Gives the beginning of a file's text to ``taken``, and how many bytes that is at most."""
+        self._wire.start(node, partial(self._read, job_id, one, taken, failed), "artifact", exclusive=True)
 
-    async def _read(self, job_id: str, one: Artifact, take: Callable[[str], None], say: Say) -> None:
+    async def _read(self, job_id: str, one: Artifact, taken: Callable[[str, int], None], failed: Say) -> None:
         await self._wire.ready.wait()
-        from jobdeck_tui.client.artifacts import read_text
+        from jobdeck_tui.client.artifact_bytes import VIEW_BYTES, read_text
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
             return
         try:
-            take(await read_text(self._wire.api, job_id, one))
+            taken(await read_text(self._wire.api, job_id, one), VIEW_BYTES)
         except ClientError as error:
-            say(error.message, False)
-        self._wire.deck.fresh = True
+            failed(error.message)
 
-    def save(self, job_id: str, one: Artifact, directory: Path, say: Say) -> None:
-        """Saves a file whatever screen is shown meanwhile, and says where."""
-        self._wire.start(self._wire.program, partial(self._save, job_id, one, directory, say), "save")
+    def save(self, job_id: str, one: Artifact, directory: Path, *, saved: Say, failed: Say) -> None:
+        """Saves a file, whatever screen is shown meanwhile, and gives its path to ``saved``."""
+        self._wire.start(
+            self._wire.program, partial(self._save, job_id, one, directory, saved, failed), "save"
+        )
 
-    async def _save(self, job_id: str, one: Artifact, directory: Path, say: Say) -> None:
+    async def _save(self, job_id: str, one: Artifact, directory: Path, saved: Say, failed: Say) -> None:
         await self._wire.ready.wait()
-        from jobdeck_tui.client.artifacts import save
+        from jobdeck_tui.client.artifact_bytes import save
         from jobdeck_tui.client.errors import ClientError
         from jobdeck_tui.text.sanitise import one_line
 
         if self._wire.api is None:
             return
         try:
-            path = await save(self._wire.api, job_id, one, directory)
+            saved(one_line(str(await save(self._wire.api, job_id, one, directory))))
         except ClientError as error:
-            say(error.message, False)
-        else:
-            say(f"Saved {one_line(str(path))}, for your eyes only.", True)
-        self._wire.deck.fresh = True
+            failed(error.message)

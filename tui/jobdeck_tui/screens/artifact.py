@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from jobdeck_tui.client.artifacts import VIEW_BYTES, Artifact
+from jobdeck_tui.client.artifacts import Artifact
 from jobdeck_tui.core.artifact_rows import about, shown_part
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.widgets.text_line import TextLine
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from jobdeck_tui.app import DeckApp
 
 
+SAID_SECONDS = 10.0
+
+
 def save_artifact(program: "DeckApp", job_id: str, one: Artifact) -> None:
     """Begins saving a file into the working directory; where it went is said when it is there."""
     if one.removed_at is not None:
@@ -23,10 +26,13 @@ def save_artifact(program: "DeckApp", job_id: str, one: Artifact) -> None:
         return
     program.tell(f"Saving {one.filename} …")
 
-    def say(words: str, good: bool) -> None:  # noqa: FBT001
-        program.tell(words, severity="information" if good else "error", seconds=10)
-
-    program.link.artifacts.save(job_id, one, Path.cwd(), say)
+    program.link.artifacts.save(
+        job_id,
+        one,
+        Path.cwd(),
+        saved=lambda path: program.tell(f"Saved {path}, for your eyes only.", seconds=SAID_SECONDS),
+        failed=lambda why: program.tell(why, severity="error", seconds=SAID_SECONDS),
+    )
 
 
 class ArtifactScreen(DeckScreen):
@@ -66,12 +72,10 @@ class ArtifactScreen(DeckScreen):
             self._say(f"{one.mime_type} is not shown as text; s saves it.")
         else:
             self._say("reading …")
-            self.program.link.artifacts.read(
-                self, self._job_id, one, self._take, lambda words, _good: self._say(words)
-            )
+            self.program.link.artifacts.read(self, self._job_id, one, taken=self._take, failed=self._say)
 
-    def _take(self, text: str) -> None:
-        self.query_one("#content", TextPane).show(shown_part(self._artifact, text, VIEW_BYTES))
+    def _take(self, text: str, bytes_shown: int) -> None:
+        self.query_one("#content", TextPane).show(shown_part(self._artifact, text, bytes_shown))
 
     def _say(self, words: str) -> None:
         self.query_one("#content", TextPane).show([[(f" {words}", "faint")]])
