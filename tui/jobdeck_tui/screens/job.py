@@ -155,7 +155,9 @@ class JobScreen(ActingScreen):
             "record": "",
         }
         follow = "FOLLOW" if log.following else "STOPPED"
-        right = view.stream if self.size.width < NARROW else f"{follow}  stream {view.stream}"
+        right = (
+            view.stream.partition(":")[0] if self.size.width < NARROW else f"{follow}  stream {view.stream}"
+        )
         self.query_one(TabLine).show_tabs(facts_of, self._tab, right)
 
     def _open(self, tab: str) -> None:
