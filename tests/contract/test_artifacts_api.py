@@ -9,11 +9,16 @@ import time
 from typing import Any
 
 import httpx
-import licence_texts as texts
 import pytest
 from running_backend import JOBS, RunningBackend, wait_until
 
 SIZE = 3_000_000
+DOCUMENT = """A licence
+
+The above copyright notice and this permission notice shall be included in all copies of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED.
+"""
 FIELDS = {
     *("artifact_id", "job_id", "kind", "mime_type", "filename", "sha256", "size_bytes", "title", "caption"),
     *("inline", "created_at", "status", "content_url"),
@@ -114,7 +119,7 @@ def test_only_the_jobs_own_artifacts_are_found(backend: RunningBackend, artifact
 
 
 def test_a_review_leaves_its_obligations_as_a_table_and_its_report(backend: RunningBackend) -> None:
-    job_id = backend.submit_text(texts.MIT, agent_type="contract_review")
+    job_id = backend.submit_text(DOCUMENT, agent_type="contract_review")
     assert backend.wait_for(job_id)["status"] == "success"
     table, report = sorted(backend.artifacts(job_id), key=lambda one: one["filename"])
     assert (table["filename"], table["kind"], table["mime_type"]) == ("obligations.csv", "table", "text/csv")
@@ -125,31 +130,34 @@ def test_a_review_leaves_its_obligations_as_a_table_and_its_report(backend: Runn
 
 
 def test_r6_bytes_end_with_their_time_and_everything_else_stays(start_backend) -> None:
-    """Two jobs; of one the time is over. Its bytes go, and so does what a crash left without a row."""
+    """Two jobs' time is over; a third has the same files as one of them. What a crash left goes too."""
     first: RunningBackend = start_backend()
-    old, fresh = (
-        first.submit({"name": name, "artifact_bytes": 100}, output="text") for name in ("old", "new")
-    )
-    for job_id in (old, fresh):
+    old = first.submit({"name": "old", "artifact_bytes": 100}, output="text")
+    twin, fresh = (first.submit_text(DOCUMENT, agent_type="contract_review") for _ in range(2))
+    for job_id in (old, twin, fresh):
         assert first.wait_for(job_id)["status"] == "success"
-    (gone,), (kept,) = first.artifacts(old), first.artifacts(fresh)
+    (gone,), shared, kept = first.artifacts(old), first.artifacts(twin), first.artifacts(fresh)
+    digests = {one["sha256"] for one in kept}
+    assert {one["sha256"] for one in shared} == digests, "the same bytes are stored once"
     first.stop()
     with sqlite3.connect(first.state_dir / "jobdeck.db") as database:
-        database.execute("UPDATE admissions SET finished_at = finished_at - 90000 WHERE job_id = ?", [old])
+        aged = "UPDATE admissions SET finished_at = finished_at - 90000 WHERE job_id IN (?, ?)"
+        database.execute(aged, [old, twin])
     database.close()
     files = first.artifact_files
     orphan, young = files.store([b"orphan"]), files.store([b"young"])
-    for digest in (orphan, gone["sha256"], kept["sha256"]):
+    for digest in (orphan, gone["sha256"], *digests):
         os.utime(files.path(digest), (time.time() - 1000,) * 2)
     left = first.state_dir / "sandboxes" / f"{old}-1"
     left.mkdir(parents=True)
     second: RunningBackend = start_backend(state_dir=first.state_dir)
     wait_until(lambda: not left.exists(), what="a dead execution's directory is removed")
-    assert set(files.digests()) == {kept["sha256"], young}
-    answer = second.http.get(gone["content_url"])
-    assert answer.status_code == 410
-    assert "expired" in answer.json()["detail"]
+    assert set(files.digests()) == {*digests, young}
+    for one in (gone, *shared):
+        answer = get(second, one)
+        assert answer.status_code == 410
+        assert "expired" in answer.json()["detail"]
     assert [one["status"] for one in second.artifacts(old)] == ["expired"]
     assert second.job(old)["status"] == "success"
     assert second.http.get(f"{JOBS}/job/{old}/report").json()["report"] == "text"
-    assert second.http.get(kept["content_url"]).status_code == 200
+    assert [get(second, one).status_code for one in kept] == [200, 200]

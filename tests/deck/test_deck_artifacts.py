@@ -1,4 +1,4 @@
-"""A job's files in the deck and on the command line: seen, read as harmless text, saved without harm (R31, R38)."""
+"""A job's files in the deck and on the command line: seen, read as harmless text, saved safely (R31, R38)."""
 
 import asyncio
 import hashlib

@@ -72,8 +72,10 @@ def content(
         "Content-Security-Policy": "sandbox; default-src 'none'",
     }
     path = serving.artifact_files.path(found.sha256)
-    if found.removed_at is not None or not path.is_file():
+    if found.removed_at is not None:
         raise Gone(f"Artifact expired: {artifact_id}; its row stays, its bytes are removed")
+    if not path.is_file():
+        raise Gone(f"The bytes of artifact {artifact_id} are missing; fsck tells more")
     if if_none_match is not None and _names(if_none_match, etag):
         return Response(status_code=304, headers=headers)
     return FileResponse(

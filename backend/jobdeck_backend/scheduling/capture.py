@@ -106,6 +106,8 @@ class ExecutionArtifacts:
                         found.append(artifact)
         except FileRefused as gone:
             refused.append(gone)
+        except OSError as error:
+            refused.append(FileRefused(f"the directory cannot be read ({error.strerror})", "."))
         self._publish(found, [Refusal(_storable(one.path or "."), one.reason) for one in refused])
 
     def _all_declared(self, root: int, refused: list[FileRefused]) -> dict[str, Declared]:

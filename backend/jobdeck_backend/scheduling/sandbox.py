@@ -117,7 +117,7 @@ def walk(root: int) -> Iterator[str | FileRefused]:
         below = PurePosixPath(where)
         directories.sort()
         for name in [*directories]:
-            if stat.S_ISLNK(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
+            if _is_link(name, descriptor):
                 directories.remove(name)
                 yield FileRefused("a symbolic link is not followed", str(below / name))
         if len(below.parts) >= DEPTH_MAX and directories:
@@ -129,3 +129,10 @@ def walk(root: int) -> Iterator[str | FileRefused]:
                 yield FileRefused(f"only the first {ENTRIES_MAX:,} files are looked at", str(below))
                 return
             yield str(below / name)
+
+
+def _is_link(name: str, directory: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
+    except FileNotFoundError:  # removed just now
+        return False

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from jobdeck_backend.jobs.artifacts import Artifact
 from jobdeck_backend.store.tables import admissions, artifacts, attempts
@@ -43,19 +43,27 @@ def restore(tx: Connection, found: Artifact) -> None:
     )
 
 
+_DUE = (
+    select(artifacts.c.artifact_id)
+    .join(admissions, admissions.c.job_id == artifacts.c.job_id)
+    .where(
+        artifacts.c.removed_at.is_(None),
+        admissions.c.finished_at + admissions.c.expiry_seconds <= bindparam("now"),
+    )
+    .limit(bindparam("limit"))
+)
+
+
+def is_any_due(tx: Connection, now: float) -> bool:
+    """Whether a file's job ended ``expiry_seconds`` ago or longer."""
+    return tx.execute(_DUE, {"now": now, "limit": 1}).first() is not None
+
+
 def expire(tx: Connection, now: float, limit: int) -> list[str]:
     """Say of files whose job ended ``expiry_seconds`` ago or longer that their bytes go; answers the digests."""
-    due = (
-        select(artifacts.c.artifact_id)
-        .join(admissions, admissions.c.job_id == artifacts.c.job_id)
-        .where(
-            artifacts.c.removed_at.is_(None),
-            admissions.c.finished_at + admissions.c.expiry_seconds <= now,
-        )
-        .limit(limit)
-    )
-    statement = update(artifacts).where(artifacts.c.artifact_id.in_(due)).values(removed_at=now)
-    return list(tx.execute(statement.returning(artifacts.c.sha256)).scalars())
+    statement = update(artifacts).where(artifacts.c.artifact_id.in_(_DUE)).values(removed_at=now)
+    due = tx.execute(statement.returning(artifacts.c.sha256), {"now": now, "limit": limit})
+    return list(due.scalars())
 
 
 def kept(tx: Connection, digests: Collection[str]) -> set[str]:
