@@ -154,7 +154,11 @@ class ExecutionArtifacts:
             self._seen.add(mark)
             promised = _promised(path, words)
             self._check_room(status.st_size)
-            sha256 = self._files.store(self._checked(descriptor, status, promised))
+            try:
+                sha256 = self._files.store(self._checked(descriptor, status, promised))
+            except OSError:
+                self._seen.discard(mark)  # the disk may have room again at the next look
+                raise
         twin = self._on_record().get(sha256)
         if twin is not None and twin.removed_at is None:
             if twin.filename != safe_filename(path):
