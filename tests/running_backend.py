@@ -18,6 +18,7 @@ import httpx
 from jobdeck_backend.jobs.records import Attempt, Job, StageRun
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import jobs, leases
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 
 T = TypeVar("T")
@@ -175,6 +176,17 @@ class RunningBackend:
             self._database = Database(self.state_dir / "jobdeck.db", synchronous="NORMAL")
         return self._database
 
+    @property
+    def artifact_files(self) -> ArtifactFiles:
+        """The bytes of its artifacts."""
+        return ArtifactFiles(self.state_dir / "artifacts")
+
+    def artifacts(self, job_id: str) -> list[dict[str, Any]]:
+        """The job's files as the jobs API tells them."""
+        answer = self.http.get(f"{JOBS}/job/{job_id}/artifacts")
+        assert answer.status_code == 200, answer.text
+        return list(answer.json()["artifacts"])
+
     def record(self, job_id: str) -> Job:
         """The job record."""
         with self.database.read() as tx:
@@ -243,7 +255,7 @@ class RunningBackend:
     def violations(self) -> list[fsck.Violation]:
         """The invariants that the records break."""
         with self.database.read() as tx:
-            return fsck.check(tx, self.state_dir / "probe-journal.jsonl")
+            return fsck.check(tx, self.state_dir / "probe-journal.jsonl", self.artifact_files)
 
     # Its processes.
 

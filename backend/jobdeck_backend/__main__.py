@@ -111,6 +111,11 @@ def _end_with_stdin(server: Server) -> None:
 @click.option(
     "--state-dir", type=click.Path(path_type=Path, file_okay=False), help="Where everything is kept."
 )
+@click.option(
+    "--artifact-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the bytes of jobs' files are kept; every worker must see it (default: in the state directory).",
+)
 @click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
 @click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Threads of each worker.")
 @click.option(
@@ -130,6 +135,7 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
         os.environ["JOBDECK_ALLOW_DRILLS"] = "false"
     settings = Settings()
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
+    os.environ["JOBDECK_ARTIFACT_DIR"] = str(settings.artifact_root.absolute())
     settings = Settings()
     # Read: the workers, where other people's graphs run, need not know it.
     os.environ.pop("JOBDECK_CALLBACK_SECRET", None)

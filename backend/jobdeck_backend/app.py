@@ -1,12 +1,13 @@
 """The composition root: makes every part, joins them, starts and stops them in order."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
 
 from jobdeck_backend.api import (
+    artifacts,
     failures,
     health,
     jobs,
@@ -31,6 +32,8 @@ from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
+from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.instance import EXIT_NOT_WRITABLE
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
@@ -42,12 +45,14 @@ from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import leases
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import Tailer
 from jobdeck_backend.store.writer import Writer
 from jobdeck_backend.upkeep.backup import remove_unfinished
 from jobdeck_backend.upkeep.pruner import Pruner
+from jobdeck_backend.upkeep.sweeper import Sweeper
 
 
 class Backend:
@@ -60,6 +65,15 @@ class Backend:
         migrate(self.database)
         remove_unfinished(settings.state_dir)
         self._callback_secret = load_secret(settings)
+        self.artifact_files = ArtifactFiles(settings.artifact_root)
+        try:
+            self.artifact_files.prepare()
+        except OSError as error:
+            raise StartRefused(
+                f"artifacts cannot be kept in {settings.artifact_root} ({error.strerror}); "
+                "name another directory with --artifact-dir",
+                EXIT_NOT_WRITABLE,
+            ) from None
 
     async def start(self) -> Services:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
@@ -83,7 +97,8 @@ class Backend:
             self.feed.publish_drill,
         )
         self.sender = Sender(self.settings, self.database, self.writer, self._callback_secret)
-        self.pruner = Pruner(self.settings, self.database, self.writer, on_gone=self.feed.publish_gone)
+        self.pruner = Pruner(self.settings, self.database, self.writer, on_gone=self._jobs_gone)
+        self.sweeper = Sweeper(self.settings, self.database, self.writer, self.artifact_files)
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
@@ -95,6 +110,7 @@ class Backend:
         self.agreement.start()
         self.sender.start()
         self.pruner.start()
+        self.sweeper.start()
         self.feed.start()
         await self.cluster.start()
         return Services(
@@ -111,7 +127,13 @@ class Backend:
             self.drills,
             self.workers,
             self.pruner,
+            self.artifact_files,
         )
+
+    def _jobs_gone(self, job_ids: Sequence[str]) -> None:
+        """Jobs were pruned: who shows them is told, and their files go when no other job needs them."""
+        self.feed.publish_gone(job_ids)
+        self.sweeper.sweep_soon()
 
     def say_farewell(self) -> None:
         """Let every stream end with ``job.shutdown``."""
@@ -134,6 +156,7 @@ class Backend:
             last_first.push_async_callback(self.agreement.stop)
             last_first.push_async_callback(self.sender.stop)
             last_first.push_async_callback(self.pruner.stop)
+            last_first.push_async_callback(self.sweeper.stop)
             last_first.push_async_callback(self.feed.stop)
             last_first.push_async_callback(self.drills.stop)
 
@@ -195,6 +218,6 @@ def create_app(backend: Backend) -> FastAPI:
         operations_storage,
         operations_bundle,
     )
-    for module in (jobs, operations, *operations_modules):
+    for module in (jobs, artifacts, operations, *operations_modules):
         app.include_router(module.router)
     return app

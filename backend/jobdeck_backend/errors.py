@@ -8,6 +8,7 @@ JobdeckError
 │   ├── TooLarge             413  too_large
 │   ├── JobNotFound          404  not_found
 │   ├── NotFound             404  not_found
+│   ├── Gone                 410  gone
 │   ├── JobExists            409  job_exists
 │   ├── Changed              409  changed
 │   ├── NotEligible          409  not_eligible
@@ -79,6 +80,13 @@ class NotFound(Refused):
 
     code = "not_found"
     http_status = 404
+
+
+class Gone(Refused):
+    """It was there; its bytes were removed when their time was over (R6)."""
+
+    code = "gone"
+    http_status = 410
 
 
 class JobNotFound(NotFound):

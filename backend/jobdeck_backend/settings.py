@@ -58,6 +58,12 @@ class Settings(BaseSettings):
 
     retention_s: float | None = Field(default=None, gt=0)
     """How long after its end a job is kept; unset: until an operator prunes."""
+    artifact_dir: Path | None = None
+    """Where the bytes of artifacts are kept, for every worker and the server: ``artifacts`` in ``state_dir``."""
+    artifact_files_max: int = Field(default=200, ge=1)
+    """Artifacts of one job."""
+    artifact_file_bytes_max: int = Field(default=50_000_000, ge=1)
+    artifact_job_bytes_max: int = Field(default=500_000_000, ge=1)
 
     callback_secret: SecretStr | None = None
     """Signs callbacks; without one, a secret is made at the first start and kept in the state directory."""
@@ -74,6 +80,16 @@ class Settings(BaseSettings):
     model_attempts_max: int = Field(default=4, ge=1)
     model_retry_s: float = Field(default=0.5, ge=0)
     """The first pause before a failed model call is tried again; each later one is longer."""
+
+    @property
+    def artifact_root(self) -> Path:
+        """Where the bytes of artifacts are kept."""
+        return self.artifact_dir or self.state_dir / "artifacts"
+
+    @property
+    def sandboxes_path(self) -> Path:
+        """The directories in which executions leave their files, one an attempt."""
+        return self.state_dir / "sandboxes"
 
     @property
     def callback_secret_path(self) -> Path:

@@ -278,7 +278,7 @@ def test_openapi_tells_every_route_and_each_answers(backend: RunningBackend) -> 
     job_id = backend.submit({"name": "one"})
     backend.wait_for(job_id, "success")
     document = backend.http.get("/openapi.json").json()
-    known = {"job_id": job_id, "cursor": "0", "name": "probe", "drill_id": "none"}
+    known = {"job_id": job_id, "cursor": "0", "name": "probe", "drill_id": "none", "artifact_id": "none"}
     answered = 0
     for path, operations in document["paths"].items():
         if "get" not in operations or path == "/v1/ops/events/stream":

@@ -1,5 +1,6 @@
 """An author's graph in a real worker: claim, ledger, checkpoints and ending as in production, without Dask."""
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,12 +13,14 @@ from jobdeck_backend.commands import delivery, effects, operators
 from jobdeck_backend.commands.operators import By
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import Refused
+from jobdeck_backend.jobs.artifacts import Artifact
 from jobdeck_backend.jobs.records import Effect, EffectState, Job
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.scheduling.worker import WorkerProcess
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store import artifacts, events, jobs
 from jobdeck_backend.store import effects as ledger
-from jobdeck_backend.store import jobs
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.registry import Workflow, WorkflowResult
 from langgraph.graph import StateGraph
@@ -56,14 +59,16 @@ class AuthoredJob:
     directory: Path
     monkeypatch: pytest.MonkeyPatch
     called: list[str] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.process = WorkerProcess(Settings(state_dir=self.directory))
+        self.process = WorkerProcess(Settings(state_dir=self.directory, **self.settings))
         self.database = self.process.database
 
-    def accept(self, graph: StateGraph, **state: Any) -> None:
+    def accept(self, graph: StateGraph, *, with_artifacts: bool = False, **state: Any) -> None:
         """Make the graph known and submit a job of it."""
-        workflow = _Authored("authored", "", "", (), offered=_Module(graph, state))
+        offered = _Module(graph, state)
+        workflow = _Authored("authored", "", "", (), artifacts=with_artifacts, offered=offered)
         self.monkeypatch.setattr(registry, "find", lambda _name: workflow)
         with self.database.write() as tx:
             submit(tx, NewJob(agent_type="authored", input="x", queue="q", job_id=JOB), now())
@@ -95,12 +100,26 @@ class AuthoredJob:
     def judge(self, key: str, verdict: EffectState, proof: str | None = None) -> str | Refused:
         return self.act(effects.verdict(key, verdict, proof))
 
+    @property
+    def files(self) -> ArtifactFiles:
+        return ArtifactFiles(self.process.settings.artifact_root)
+
+    def artifacts(self) -> list[Artifact]:
+        with self.database.read() as tx:
+            return artifacts.of_job(tx, JOB)
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        """The data of the job's stored events of one type, in order."""
+        with self.database.read() as tx:
+            found = events.read_after(tx, JOB, 0, 10_000)
+        return [json.loads(one.payload)["data"] for one in found if one.type == kind]
+
     def effects(self) -> list[Effect]:
         with self.database.read() as tx:
             return ledger.of_job(tx, JOB)
 
     def finish(self) -> None:
         with self.database.read() as tx:
-            found = fsck.check(tx)
+            found = fsck.check(tx, files=self.files)
         assert found == [], found
         self.database.close()

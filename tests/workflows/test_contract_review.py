@@ -1,9 +1,12 @@
+import csv
+import io
 import json
 
 import licence_texts as texts
 import make_wording
 import pytest
 from jobdeck_backend.errors import JobStopped
+from jobdeck_backend.workflows.licences import obligation_table
 from jobdeck_backend.workflows.licences.clauses import clause_at, split_clauses
 from jobdeck_backend.workflows.plain import plain
 from jobdeck_backend.workflows.registry import find
@@ -139,3 +142,12 @@ def test_text_that_no_store_takes_is_reviewed_all_the_same(tmp_path):
     data = Execution("contract_review", request, tmp_path).run().data
     json.dumps(data, ensure_ascii=False).encode()
     assert (data["title"], data["licence"]) == ("half ? and \ufffd", "MIT")
+
+
+@pytest.mark.parametrize("evil", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n=1", "＝1", " =1"])
+def test_no_cell_of_the_obligations_table_is_a_formula(evil):
+    columns = {**dict.fromkeys(obligation_table.COLUMNS, evil), "line": -3}
+    header, row = csv.reader(io.StringIO(obligation_table.obligations_csv([columns])))
+    cells = dict(zip(header, row, strict=True))
+    assert cells.pop("line") == "-3", "a number of ours is one"
+    assert {cell[0] for cell in cells.values()} == {"'"}

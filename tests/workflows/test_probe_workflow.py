@@ -167,7 +167,7 @@ def test_one_graph_serves_all_inputs_of_one_shape():
         ('{"stages":[{"name":"a","effect":{"key":"pay","hang":1}}]}', "true or false"),
         ('{"stages":[{"name":"a","effect":{"key":"pay","policy":"twice"}}]}', "a policy of repeatable,"),
         ('{"stages":[{"name":"a","effect":{"key":"pay","twice":true}}]}', "does not know 'twice'"),
-        ('{"stages":[{"name":"a","artifact_bytes":5}]}', "artifact_bytes is refused"),
+        ('{"stages":[{"name":"a","artifact_bytes":200000000}]}', "artifact_bytes must be a number from 0"),
     ],
 )
 def test_an_input_the_probe_cannot_run_is_refused_with_a_sentence(text, message):

@@ -72,6 +72,20 @@ class DictLedger:
         self.effects[key] = replace(self.effects[key], state=state, outcome=json.dumps(outcome))
 
 
+class DirectoryArtifacts:
+    """A directory, and what was declared of its files; nothing is kept beyond it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.declared: dict[str, dict[str, Any]] = {}
+
+    def add(self, path, **words) -> None:
+        self.declared[Path(path).name] = words
+
+    def checkpoint(self, *, everything: bool) -> None:
+        """There is nobody to keep them for."""
+
+
 class Execution:
     """One job's executions on one thread: run it, stop it, run it again."""
 
@@ -92,6 +106,7 @@ class Execution:
         self.workflow, self.request = record, request
         self.recorder = recorder or ListRecorder()
         self.ledger = DictLedger()
+        self.artifacts = DirectoryArtifacts(directory)
         self.saver = saver or InMemorySaver()
         self.context = JobContext(
             job_id="job-1",
@@ -104,6 +119,7 @@ class Execution:
             recorder=self.recorder,
             ledger=self.ledger,
             predecessors=predecessors or {},
+            opted_artifacts=self.artifacts if record.artifacts else None,
             journal_dir=directory,
             settings=Settings(**{"offline_tokens_per_second": 1e6, "model_retry_s": 0, **settings}),
         )

@@ -84,3 +84,28 @@ class Report(BaseModel):
     parent_job_id: str | None
     interaction_action: str | None
     result_kind: str | None
+
+
+class Artifact(BaseModel):
+    """A file that a job left behind; of an expired one the bytes are removed."""
+
+    artifact_id: str
+    job_id: str
+    kind: Literal["image", "table", "dataset", "notebook", "document", "text", "archive", "other"]
+    mime_type: str
+    filename: str
+    sha256: str
+    size_bytes: int
+    title: str | None
+    caption: str | None
+    inline: bool
+    created_at: str
+    status: Literal["available", "expired"]
+    content_url: str
+
+
+class Artifacts(BaseModel):
+    """A job's files in the order of their creation."""
+
+    job_id: str
+    artifacts: list[Artifact]

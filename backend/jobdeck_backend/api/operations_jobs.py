@@ -19,7 +19,7 @@ from jobdeck_backend.jobs.records import Admission, Aside, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.scheduling.views import dask_state
-from jobdeck_backend.store import attempts, effects, jobs, notifications, rows
+from jobdeck_backend.store import artifacts, attempts, effects, jobs, notifications, rows
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
 
@@ -112,7 +112,7 @@ def _bad_cursor() -> InvalidInput:
 
 @router.get("/jobs/{job_id}", response_model=schemas.JobDetail, responses=NOT_FOUND)
 def job_detail(job_id: str, serving: Serving) -> Response:
-    """The row, the request (bounded), transitions, attempts, stages with evidence, effects, and the reason."""
+    """The row, the request (bounded), transitions, attempts, stages with evidence, effects, files, the reason."""
     with serving.database.read() as tx:
         return shapes.answer(describe(serving, tx, job_id))
 
@@ -129,7 +129,7 @@ def describe(serving: Services, tx: Connection, job_id: str) -> dict[str, Any]:
         "attempts": _attempts(tx, job_id),
         "stages": [shapes.stage(run) for run in jobs.load_stages(tx, job_id)],
         "effects": [shapes.effect(one) for one in effects.of_job(tx, job_id)],
-        "artifacts": [],
+        "artifacts": [shapes.artifact(one) for one in artifacts.of_job(tx, job_id)],
         "notification": shapes.notification(notifications.newest_of_job(tx, job_id)),
         "why": shapes.why(reason),
     }

@@ -173,6 +173,23 @@ class Notification(BaseModel):
     delivered_at: str | None
 
 
+class Artifact(BaseModel):
+    """A file the job left behind; ``removed_at`` is when its bytes were removed, their time being over."""
+
+    artifact_id: str
+    filename: str
+    kind: str
+    mime_type: str
+    size_bytes: int
+    sha256: str
+    title: str | None
+    caption: str | None
+    attempt: int
+    created_at: str
+    removed_at: str | None
+    content_url: str
+
+
 class JobDetail(BaseModel):
     """Everything known about one job."""
 
@@ -182,7 +199,7 @@ class JobDetail(BaseModel):
     attempts: list[Attempt]
     stages: list[Stage]
     effects: list[Effect]
-    artifacts: list[dict[str, Any]]
+    artifacts: list[Artifact]
     notification: Notification | None
     why: Why
 

@@ -15,6 +15,7 @@ from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 from jobdeck_backend.upkeep.pruner import Pruner
@@ -37,6 +38,7 @@ class Services:
     drills: Drills
     workers: Workers
     pruner: Pruner
+    artifact_files: ArtifactFiles
 
 
 async def _services(request: Request) -> Services:

@@ -10,6 +10,7 @@ from jobdeck_backend.addresses import origin
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.errors import Unavailable
+from jobdeck_backend.jobs.artifacts import Artifact
 from jobdeck_backend.jobs.forecast import ServiceTime
 from jobdeck_backend.jobs.records import Aside, Attempt, Effect, Lease, Notification, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
@@ -161,6 +162,24 @@ def _shown(text: str | None) -> Any:
         if len(text) <= EFFECT_TEXT_SHOWN_CHARS
         else text[:EFFECT_TEXT_SHOWN_CHARS]
     )
+
+
+def artifact(one: Artifact) -> dict[str, Any]:
+    """``Artifact``."""
+    return {
+        "artifact_id": one.artifact_id,
+        "filename": one.filename,
+        "kind": one.kind,
+        "mime_type": one.media_type,
+        "size_bytes": one.size_bytes,
+        "sha256": one.sha256,
+        "title": one.title,
+        "caption": one.caption,
+        "attempt": one.attempt,
+        "created_at": zulu_iso(one.created_at),
+        "removed_at": zulu_iso(one.removed_at),
+        "content_url": one.content_url,
+    }
 
 
 def audit_row(row: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import EXIT_DATABASE, usable
 
@@ -18,7 +19,8 @@ from jobdeck_backend.store.migrate import EXIT_DATABASE, usable
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 def main(directory: Path) -> None:
     """Print what is broken as JSON; exit with 1 if anything is, with 13 if the database cannot be read."""
-    path = Settings(state_dir=directory).database_path
+    settings = Settings(state_dir=directory)
+    path = settings.database_path
     if not path.exists():  # opening it would make one
         click.echo(f"jobdeck: there is no database in {directory}", err=True)
         sys.exit(EXIT_DATABASE)
@@ -26,7 +28,7 @@ def main(directory: Path) -> None:
     database = Database(path, synchronous="NORMAL")
     try:
         with usable(database):
-            violations = fsck.check_instance(database)
+            violations = fsck.check_instance(database, ArtifactFiles(settings.artifact_root))
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)
         sys.exit(refused.exit_code)

@@ -10,11 +10,16 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from jobdeck_backend.clock import now
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb, advance
 from jobdeck_backend.jobs.records import Status
-from jobdeck_backend.store import act_invariants, execution_invariants, integrity, invariants, jobs
+from jobdeck_backend.store import act_invariants, artifacts, execution_invariants, integrity, invariants, jobs
+from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
+
+ORPHAN_S = 3_600.0
+"""Bytes without a row are waste, and a fault only once retention should have removed them long ago."""
 
 Found = list[tuple[str, str]]
 """``(job_id, what is wrong)``; the id is empty where no one job is concerned."""
@@ -29,28 +34,47 @@ class Violation:
     text: str
 
 
-def check_instance(database: Database) -> list[Violation]:
+def check_instance(database: Database, files: ArtifactFiles | None = None) -> list[Violation]:
     """``check`` of an instance's database and of the probe's journal beside it."""
     with database.read() as connection:
-        return check(connection, database.path.with_name("probe-journal.jsonl"))
+        return check(connection, database.path.with_name("probe-journal.jsonl"), files)
 
 
-def check(connection: Connection, journal: Path | None = None) -> list[Violation]:
+def check(
+    connection: Connection, journal: Path | None = None, files: ArtifactFiles | None = None
+) -> list[Violation]:
     """Every violation on record, read in one snapshot; an empty list is what there should be.
 
-    ``journal`` is the probe's, whose calls are held against the ledger. Of a damaged file the damage is told, and
-    what can still be read.
+    ``journal`` is the probe's, whose calls are held against the ledger; ``files`` are the artifacts' bytes, each
+    of which is read. Of a damaged database the damage is told, and what can still be read.
     """
     # Before the snapshot: an intent is committed before its call, never the other way round.
     called = _calls(journal)
     found = [Violation(WHOLE, "", text) for text in integrity.damage(connection)]
     checks = [*CHECKS, (CALLS, lambda tx: _unintended(tx, called))]
+    if files is not None:
+        checks.append((FILES, lambda tx: _unsound_files(tx, files)))
     for name, find in checks:
         try:
             found += [Violation(name, job_id, text) for job_id, text in find(connection)]
         except DBAPIError as error:
             found.append(Violation(name, "", f"cannot be checked ({error.orig})"))
     return found
+
+
+def _unsound_files(connection: Connection, files: ArtifactFiles) -> Found:
+    """Rows without their bytes, and bytes without a row (I17)."""
+    rows = artifacts.all_kept(connection, now())
+    faults = {sha256: files.fault(sha256, size) for _job_id, sha256, size in rows}
+    # Once more: a row's time may have been over while others' bytes were read.
+    still = set(artifacts.all_kept(connection, now()))
+    wrong = [
+        (job_id, f"the bytes of artifact {sha256} {faults[sha256]}")
+        for job_id, sha256, size in rows
+        if faults[sha256] and (job_id, sha256, size) in still
+    ]
+    orphans = set(files.digests(older_than_s=ORPHAN_S)) - artifacts.all_digests(connection)
+    return wrong + [("", f"no row names the bytes {sha256}") for sha256 in sorted(orphans)]
 
 
 def _calls(journal: Path | None) -> Counter[tuple[str, str]]:
@@ -128,13 +152,14 @@ CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
 
 WHOLE = "the database file is whole"
 CALLS = "I11 an effect is called as often as intended"
+FILES = "I17 each artifact has its bytes, and the other way round"
 
 
 def report(violations: Sequence[Violation], seconds: float) -> dict[str, Any]:
     """A check's result as the operations API and the command line show it."""
     return {
         "clean": not violations,
-        "checked": [WHOLE, *(name for name, _find in CHECKS), CALLS],
+        "checked": [WHOLE, *(name for name, _find in CHECKS), CALLS, FILES],
         "violations": [asdict(one) for one in violations],
         "seconds": round(seconds, 3),
     }

@@ -69,6 +69,11 @@ class ExecutionRecorder:
                 self._progress["note"] = str(data.get("output", ""))[:NOTE_CHARS_MAX]
             self._write_soon()
 
+    def refuse_if_stopped(self) -> None:
+        """Raises ``JobStopped`` when the heart said that the job was taken away."""
+        if self.stopped:
+            raise JobStopped(execution.STOPPED)
+
     def stage_started(self, node: str, step: int) -> None:
         """Refuse to start a stage past the deadline (R8) or after a cancel."""
         self.refuse_if_stopped()
@@ -157,11 +162,6 @@ class ExecutionRecorder:
         with self._slot.lock:
             waiting, self._waiting = self._waiting, []
             return waiting
-
-    def refuse_if_stopped(self) -> None:
-        """Raises ``JobStopped`` when the heart has seen that the job was taken away."""
-        if self.stopped:
-            raise JobStopped(execution.STOPPED)
 
     def _write_soon(self) -> None:
         if len(self._waiting) >= BATCH_EVENTS_MAX and not self._late:

@@ -29,6 +29,7 @@ class Slot:
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self.settings = settings
+        self.database = database
         self.loop = asyncio.new_event_loop()
         self.lock = threading.RLock()
         self.connection = database.open_writer()

@@ -8,6 +8,7 @@ import os
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -22,6 +23,7 @@ from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
 from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Claim, NewEvent
 from jobdeck_backend.logs import without_secrets
+from jobdeck_backend.scheduling.capture import ExecutionArtifacts
 from jobdeck_backend.scheduling.heart import Heart
 from jobdeck_backend.scheduling.ledger import ExecutionLedger
 from jobdeck_backend.scheduling.patience import patiently
@@ -117,6 +119,7 @@ class Execution:
         self._cancelled = threading.Event()
         self._recorder = ExecutionRecorder(slot, claim, self._remaining)
         self._ledger = ExecutionLedger(slot, claim, self._recorder, self._remaining)
+        self._artifacts = ExecutionArtifacts(slot, claim, self._recorder)
         self._timeout: asyncio.Timeout | None = None
         self._task: asyncio.Task[Ending] | None = None
 
@@ -132,6 +135,7 @@ class Execution:
             self._conclude(ending)
         finally:
             heart.forget(self)
+            self._artifacts.remove()
 
     # The heart's side: called from its thread.
 
@@ -188,7 +192,7 @@ class Execution:
         if workflow is None:
             raise LookupError(f"this worker has no workflow named {admission.agent_type}")
         module = workflow.load()
-        context = self._context()
+        context = self._context(workflow)
         enter_job_context(context)
         graph = self._slot.compiled(module.builder(admission.input))
         config: RunnableConfig = {
@@ -204,6 +208,7 @@ class Execution:
         state = await graph.aget_state(config)
         if state.next:
             raise RuntimeError(f"the graph stopped before its end, at {', '.join(state.next)}")
+        self._artifacts.finish()
         result = module.result(state.values)  # from the state read back, not from memory (R22)
         return {"report": result.report, "data": result.data}
 
@@ -211,7 +216,7 @@ class Execution:
         saved = self._slot.saver.get_tuple(config)
         return saved is not None and saved.metadata.get("job_id") == self.claim.job_id
 
-    def _context(self) -> JobContext:
+    def _context(self, workflow: registry.Workflow) -> JobContext:
         return JobContext(
             job_id=self.claim.job_id,
             thread_id=self.claim.admission.thread_id,
@@ -223,6 +228,7 @@ class Execution:
             recorder=self._recorder,
             ledger=self._ledger,
             predecessors=self.claim.predecessors,
+            opted_artifacts=self._artifacts if workflow.artifacts else None,
             journal_dir=self._slot.settings.state_dir,
             settings=self._slot.settings,
         )
@@ -239,6 +245,10 @@ class Execution:
             self._record(lambda tx: execution.expire_running(tx, self.claim, told, now()))
         if not isinstance(ending, Succeeded):
             self._slot.wait_for_threads()
+        if isinstance(ending, Failed):
+            # What a failed job made may tell why; one that was taken away keeps what earlier looks kept.
+            with suppress(JobStopped):
+                self._artifacts.finish()
         self._record(lambda tx: self._record_end(tx, ending, told))
         reached(FaultPoint.CONCLUDED, self.claim.job_id)
 

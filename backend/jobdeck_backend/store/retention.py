@@ -15,6 +15,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from jobdeck_backend.store.effects import OPEN
 from jobdeck_backend.store.tables import (
     admissions,
+    artifacts,
     attempts,
     dependencies,
     effects,
@@ -31,8 +32,8 @@ checkpoints = table(
 writes = table("writes", column("thread_id"), column("value"))
 """LangGraph's tables, by thread."""
 
-_OF_JOB = (events, transitions, attempts, stages, effects, notifications)
-"""By job, referred to by nothing. Rows that name files come in here; a file goes when no row names it any more."""
+_OF_JOB = (events, transitions, attempts, stages, effects, notifications, artifacts)
+"""By job, referred to by nothing. An artifact's bytes go when no row names them any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,11 @@ def sizes(tx: Connection) -> dict[str, dict[str, int]]:
     found = {name: _measure(tx, kind, columns) for name, (kind, columns) in measured.items()}
     given = tx.execute(select(func.coalesce(func.sum(func.length(admissions.c.input)), 0))).scalar_one()
     found["jobs"]["bytes"] += int(given)
+    kept = select(func.count(), func.coalesce(func.sum(artifacts.c.size_bytes), 0)).where(
+        artifacts.c.removed_at.is_(None)
+    )
+    rows, size = tx.execute(kept).one()
+    found["artifacts"] = {"rows": int(rows), "bytes": int(size)}
     return found
 
 

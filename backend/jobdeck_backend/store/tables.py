@@ -189,6 +189,29 @@ effects = Table(
 )
 Index("effects_of_job", effects.c.job_id, effects.c.state)
 
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("artifact_id", String(64), primary_key=True),
+    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False),
+    Column("sha256", String(64), nullable=False, index=True),
+    Column("filename", Text, nullable=False),
+    Column("file_path", Text, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("media_type", String(128), nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("title", Text),
+    Column("caption", Text),
+    Column("inline", Boolean, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("fence", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("removed_at", Float),
+    UniqueConstraint("job_id", "sha256"),
+)
+_KEPT = text("removed_at IS NULL")
+Index("artifacts_kept", artifacts.c.job_id, sqlite_where=_KEPT, postgresql_where=_KEPT)
+
 notifications = Table(
     "notifications",
     metadata,

@@ -38,6 +38,7 @@ class EventCallback(BaseCallbackHandler):
     def __init__(self, context: JobContext, workflow: str) -> None:
         self._recorder = context.recorder
         self._ledger = context.ledger
+        self._artifacts = context.opted_artifacts
         self._job_id = context.job_id
         self._workflow = workflow
         self._stages: dict[UUID, tuple[str, int]] = {}
@@ -69,6 +70,9 @@ class EventCallback(BaseCallbackHandler):
         stage = self._stages.pop(run_id, None)
         if stage is None:
             return
+        if self._artifacts is not None:
+            # Before its output is saved: from then on the stage is never run again.
+            self._artifacts.checkpoint(everything=True)
         self._recorder.stage_completed(*stage, digest(outputs))
         self._record(
             "workflow.end",
@@ -152,6 +156,8 @@ class EventCallback(BaseCallbackHandler):
         failed = getattr(output, "status", None) == "error"
         extra = {"error": bounded(str(content), ERROR_CHARACTERS_MAX)} if failed else {}
         self._call_ended("tool.end", run_id, data=data, extra=extra)
+        if self._artifacts is not None and not failed:
+            self._artifacts.checkpoint(everything=False)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         """A tool raised: its end is told all the same."""

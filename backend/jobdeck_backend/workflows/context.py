@@ -59,6 +59,33 @@ class Ledger(Protocol):
         """Put on record what the call came to."""
 
 
+class Artifacts(Protocol):
+    """Files an execution leaves behind (R31). Safe to use from any thread of it."""
+
+    @property
+    def directory(self) -> Path:
+        """Where to write them. Empty at the beginning of each attempt; what earlier ones left is kept already."""
+
+    def add(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        caption: str | None = None,
+        kind: str | None = None,
+        media_type: str | None = None,
+        inline: bool = False,
+    ) -> None:
+        """Say of a file in the directory what it is; it is kept after the next tool's run, or at the stage's end.
+
+        Files nobody declares are kept at the stage's end too. Raises ``ValueError`` for words that are too long,
+        or a kind that does not exist.
+        """
+
+    def checkpoint(self, *, everything: bool) -> None:
+        """Keep what was declared, or everything that is there. Called for the author by the callbacks."""
+
+
 @dataclass(frozen=True)
 class JobContext:
     """One execution of one job, as its workflow sees it."""
@@ -79,6 +106,15 @@ class JobContext:
     """Job id → output (``{"report": str | None, "data": …}``) of each job named in ``after``."""
     journal_dir: Path
     settings: Settings
+    opted_artifacts: Artifacts | None = None
+    """``artifacts``, where the workflow declared that it leaves files behind."""
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Where files go that outlive the job. Raises ``LookupError`` when the workflow did not opt in."""
+        if self.opted_artifacts is None:
+            raise LookupError("this workflow is registered without artifacts=True, so its files are not kept")
+        return self.opted_artifacts
 
     def log(self, text: str) -> None:
         """Tell the operator what is going on: a ``job.update`` named ``log``, and the row's note."""

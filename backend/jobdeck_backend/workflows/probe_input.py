@@ -12,7 +12,7 @@ STAGES_MAX = 64
 SECONDS_MAX = 3_600.0
 COUNT_MAX = 100_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_LATER = {"artifact_bytes": "artifacts cannot be stored yet"}
+ARTIFACT_BYTES_MAX = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class ProbeStage:
     """A sync node that goes on to its end whatever is asked of it."""
     sync: bool = False
     """A sync node that sleeps, looking at ``cancelled`` now and then."""
+    artifact_bytes: int = 0
+    """The size of the text file it leaves behind; its bytes are the same at each try."""
     effect: ProbeEffect | None = None
 
 
@@ -91,16 +93,14 @@ def _stage(value: Any) -> ProbeStage:
     if not _NAME.fullmatch(name):
         raise ValueError(f"a stage's name is 1 to 64 letters, digits, - or _: {name[:80]!r} is not")
     where = f"stage {name!r}"
-    for field, why in _LATER.items():
-        if value.get(field):
-            raise ValueError(f"{where}: {field} is refused, {why}")
-    _known(value, (*_names(ProbeStage), *_LATER), where)
+    _known(value, _names(ProbeStage), where)
     flags = {key: _flag(value, key, where) for key in ("fail", "block_loop", "ignore_cancel", "sync")}
     return ProbeStage(
         name=name,
         seconds=_number(value, "seconds", where, SECONDS_MAX),
         events=_count(value, "events", where),
         tokens=_count(value, "tokens", where),
+        artifact_bytes=_count(value, "artifact_bytes", where, ARTIFACT_BYTES_MAX),
         effect=None if value.get("effect") is None else _effect(value["effect"], f"{where}: effect"),
         **flags,
     )
@@ -137,8 +137,8 @@ def _number(value: dict[str, Any], key: str, where: str, largest: float) -> floa
     return float(number)
 
 
-def _count(value: dict[str, Any], key: str, where: str) -> int:
-    number = _number(value, key, where, COUNT_MAX)
+def _count(value: dict[str, Any], key: str, where: str, largest: int = COUNT_MAX) -> int:
+    number = _number(value, key, where, largest)
     if number != int(number):
         raise ValueError(f"{where}: {key} must be a whole number")
     return int(number)

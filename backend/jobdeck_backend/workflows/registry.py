@@ -53,6 +53,8 @@ class Workflow:
     """Raises ``ValueError`` with a sentence for the caller when the input cannot be run."""
     count_stages: Callable[[str], int] | None = None
     """How many stages this input runs, where that differs from ``stages``."""
+    artifacts: bool = False
+    """Whether it leaves files behind: its job context has ``artifacts`` then."""
     input_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
     output_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
 
@@ -74,13 +76,15 @@ WORKFLOWS: tuple[Workflow, ...] = (
         name="contract_review",
         description=(
             "Reads a licence document, finds its clauses, says which licence it is and what it obliges to, "
-            "and cites the place of each finding. Input: the text, or a JSON object with title, text and, "
+            "and cites the place of each finding. Leaves a CSV of obligations and the report as files. "
+            "Input: the text, or a JSON object with title, text and, "
             "to have a webhook told, notify_url."
         ),
         module="jobdeck_backend.workflows.graphs.contract_review",
         stages=REVIEW_STAGES,
         check_input=check_document,
         count_stages=lambda request: len(review_stages(request)),
+        artifacts=True,
         output_schema=_REPORT_WITH_DATA,
     ),
     Workflow(
@@ -101,6 +105,7 @@ WORKFLOWS: tuple[Workflow, ...] = (
         public=False,
         check_input=check_probe,
         count_stages=count_probe_stages,
+        artifacts=True,
         input_schema={"type": "string", "contentMediaType": "application/json"},
         output_schema={},
     ),

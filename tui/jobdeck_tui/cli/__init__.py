@@ -19,6 +19,8 @@ COMMANDS = {
     "list": "read",
     "show": "read",
     "watch": "watch",
+    "artifacts": "artifacts",
+    "fetch": "artifacts",
     "cancel": "acts",
     "expire": "acts",
     "resume": "acts",

@@ -10,7 +10,15 @@ import sys
 
 import click
 
-from jobdeck_tui.client.errors import ClientError, Denied, NotReachable, Refused, StartFailed, TimedOut
+from jobdeck_tui.client.errors import (
+    ClientError,
+    Denied,
+    NotReachable,
+    NotSaved,
+    Refused,
+    StartFailed,
+    TimedOut,
+)
 from jobdeck_tui.client.fields import Unreadable
 from jobdeck_tui.text.sanitise import block
 
@@ -81,6 +89,8 @@ def client_exit_code(error: ClientError) -> int:
     """Give the exit code of a failed call."""
     if isinstance(error, StartFailed):
         return error.exit_code
+    if isinstance(error, NotSaved):
+        return FAILED
     return REFUSED if isinstance(error, (Refused, Denied)) else NOT_REACHABLE
 
 

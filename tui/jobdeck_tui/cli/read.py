@@ -17,7 +17,7 @@ from jobdeck_tui.core.filter import FilterError, Predicate
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import callback_words
 from jobdeck_tui.core.sort import COLUMN_KEYS, order
-from jobdeck_tui.text.format import NONE, duration, fit, instant, state_word, time_left
+from jobdeck_tui.text.format import NONE, duration, fit, instant, size, state_word, time_left
 
 from .find import full_id
 from .options import Target, json_option, target_options
@@ -129,6 +129,9 @@ def _facts(detail: JobDetail, now: float) -> Iterator[str]:
     yield from map(_stage, detail.stages)
     for effect in detail.effects:
         yield from _effect(effect)
+    for one in detail.artifacts:
+        gone = "  EXPIRED" if one.removed_at is not None else ""
+        yield f"file      {one.filename}  {one.mime_type}  {size(one.size_bytes)}  sha256 {one.sha256}{gone}"
     if detail.notification is not None:
         yield f"callback  {callback_words(detail.notification)}"
     yield from map(_attempt, detail.attempts)

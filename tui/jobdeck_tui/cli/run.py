@@ -60,6 +60,11 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
 @click.option(
     "--state-dir", type=click.Path(file_okay=False, path_type=Path), help="Database, journals and logs."
 )
+@click.option(
+    "--artifact-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the bytes of jobs' files are kept (default: in the state directory).",
+)
 @click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
 @click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Slots of each worker.")
 @click.option(

@@ -7,6 +7,7 @@ leave such items out and count them, so that one broken row never hides the othe
 from jobdeck_tui.text.sanitise import one_line
 
 from . import models
+from .artifacts import artifact
 from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
 from .recovery import recovery
 from .storage import StorageState
@@ -237,6 +238,7 @@ def job_detail(data: object) -> models.JobDetail:
         notification=notification(row.raw("notification")),
         why_code=why_code,
         why_text=why_text,
+        artifacts=row.items("artifacts", artifact),
     )
 
 

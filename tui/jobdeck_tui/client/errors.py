@@ -5,6 +5,7 @@ ClientError
 ├── TimedOut          an act was sent and no answer came, or HTTP 500: its outcome is unknown
 ├── Denied            HTTP 401 or 403: the server does not accept who we are, or not this act
 ├── Refused           the server understood and will not; code, message, and the row as it is
+├── NotSaved          bytes came and could not be kept on this machine
 ├── NotUnderstood     the answer is not what a jobdeck server says
 └── StartFailed       the embedded backend did not come up; its exit code says why
 """
@@ -48,6 +49,10 @@ class Refused(ClientError):  # noqa: N818
 
 class NotUnderstood(ClientError):  # noqa: N818
     """The answer has not the shape it must have."""
+
+
+class NotSaved(ClientError):  # noqa: N818
+    """A file could not be saved here; nothing was left half written."""
 
 
 class StartFailed(ClientError):  # noqa: N818

@@ -8,6 +8,7 @@ What changes with time alone does not count when two overviews are compared.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .artifacts import Artifact
 from .recovery import Recovery
 from .storage import StorageState
 
@@ -209,6 +210,7 @@ class JobDetail:
     notification: Notification | None
     why_code: str
     why_text: str
+    artifacts: tuple[Artifact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import json
 
 from jobdeck_tui.client.models import Event
-from jobdeck_tui.text.format import clock, plural
+from jobdeck_tui.text.format import clock, plural, size
 from jobdeck_tui.text.sanitise import one_line
 
 BODY_CHARACTERS = 300
@@ -75,14 +75,24 @@ def _say(event: Event) -> str:
             error = _object(payload.get("metadata")).get("error")
             result = own.get("input" if event.type.endswith("start") else "output")
             return _join(name, f"failed: {_short(error)}" if error else _short(result))
-        case "artifact.update" if own.get("type") == "todo":
-            return _todo(own.get("content"))
         case "artifact.update":
-            kind = own.get("output_category") or own.get("type") or ""
-            return _join(_short(kind), _short(own.get("url") or own.get("file_path") or own.get("content")))
+            return _artifact(own)
+        case "artifact.warning":
+            return _join("not kept", _short(own.get("path")), _short(own.get("reason")))
         case _:
             rest = own.get("reason") or own.get("error") or own
             return _join(name, _short(rest) if rest else "")
+
+
+def _artifact(own: dict[str, object]) -> str:
+    if own.get("type") == "todo":
+        return _todo(own.get("content"))
+    if "artifact_id" in own:
+        held = own.get("size_bytes")
+        room = size(held) if isinstance(held, int) else ""
+        return _join("file", _short(own.get("file_path")), room, _short(own.get("title")))
+    kind = own.get("output_category") or own.get("type") or ""
+    return _join(_short(kind), _short(own.get("url") or own.get("file_path") or own.get("content")))
 
 
 def _todo(content: object) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.dom import DOMNode
 
 from jobdeck_tui.deck import Deck
+from jobdeck_tui.link.artifacts import ArtifactReader
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
 from jobdeck_tui.link.listing import Listing
@@ -41,6 +42,7 @@ class Link:
         self._reach = reach
         self._give_up = give_up
         self.jobs = JobReader(self._wire)
+        self.artifacts = ArtifactReader(self._wire)
         self.dask = DaskReader(self._wire)
         self._listing = Listing(self._wire)
         self.recovery = RecoveryReader(self._wire)

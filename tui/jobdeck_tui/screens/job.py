@@ -1,4 +1,4 @@
-"""One job: facts in two lines, then its stages with evidence, live events, effects, report and record."""
+"""One job: facts in two lines, then its stages with evidence, live events, effects, files, report and record."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,11 +8,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import ContentSwitcher
 
+from jobdeck_tui.client.artifacts import Artifact
 from jobdeck_tui.client.models import Effect, Notification
+from jobdeck_tui.core.artifact_rows import artifact_rows
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.core.eligibility import Act
 from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
 from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
@@ -21,7 +24,8 @@ from jobdeck_tui.widgets.tab_line import TabLine
 from jobdeck_tui.widgets.text_line import TextLine
 from jobdeck_tui.widgets.text_pane import TextPane
 
-TABS = ("stages", "events", "effects", "report", "record")
+TABS = ("stages", "events", "effects", "artifacts", "report", "record")
+NARROW = 100
 DETAIL_EVERY_SECONDS = 5.0
 
 
@@ -35,6 +39,8 @@ class JobScreen(ActingScreen):
         Binding("shift+tab", "tab(-1)", "Previous tab", show=False),
         *ACT_BINDINGS,
         Binding("v", "verdict", "Verdict"),
+        Binding("enter", "view", "View"),
+        Binding("s", "save", "Save"),
         Binding("f", "follow", "Follow"),
         Binding("C", "callback", "Tell the caller again"),
         Binding("B", "bundle", "Save an incident bundle", show=False),
@@ -61,6 +67,7 @@ class JobScreen(ActingScreen):
         self._needle = ""
         self._signature: tuple[object, ...] = ()
         self._read_at = float("-inf")
+        self._chosen = 0
 
     def compose_body(self) -> ComposeResult:
         """Facts, tabs, and one pane a tab."""
@@ -70,6 +77,7 @@ class JobScreen(ActingScreen):
             yield TextPane(id="stages")
             yield EventLog(self.view.lines, clock, id="events")
             yield TextPane(id="effects")
+            yield TextPane(id="artifacts")
             yield TextPane(id="report")
             yield TextPane(id="record")
         yield FilterLine(self._find_entered, hint="text to find in the events, n and N go on", id="find")
@@ -118,11 +126,16 @@ class JobScreen(ActingScreen):
         draw: dict[str, Callable[[], None]] = {
             "stages": lambda: self.query_one("#stages", TextPane).show(stage_rows(detail, now)),
             "effects": lambda: self.query_one("#effects", TextPane).show(effect_rows(detail.effects)),
+            "artifacts": lambda: self._draw_artifacts(now),
             "record": lambda: self.query_one("#record", TextPane).show(record_rows(detail)),
             "report": self._draw_report,
         }
         if self._tab in draw:
             draw[self._tab]()
+
+    def _draw_artifacts(self, now: float) -> None:
+        pane = self.query_one("#artifacts", TextPane)
+        pane.show(artifact_rows(self._artifacts(), self._chosen, now, self.size.width))
 
     def _draw_report(self) -> None:
         pane = self.query_one("#report", TextPane)
@@ -139,17 +152,23 @@ class JobScreen(ActingScreen):
             "stages": f"{len(detail.stages)}{total}" if detail else "",
             "events": str(view.lines.last_seq or ""),
             "effects": _count(detail.effects) if detail else "",
+            "artifacts": str(len(self._artifacts()) or ""),
             "report": "✔" if view.report else "",
             "record": "",
         }
         follow = "FOLLOW" if log.following else "STOPPED"
-        self.query_one(TabLine).show_tabs(facts_of, self._tab, f"{follow}  stream {view.stream}")
+        right = (
+            view.stream.partition(":")[0] if self.size.width < NARROW else f"{follow}  stream {view.stream}"
+        )
+        self.query_one(TabLine).show_tabs(facts_of, self._tab, right)
 
     def _open(self, tab: str) -> None:
         self._tab = tab
         switcher = self.query_one("#panes", ContentSwitcher)
         switcher.current = tab
         self.set_focus(self.query_one(f"#{tab}"))
+        if tab == "artifacts":
+            self._read_again()  # whether their time is over changes nothing else of a job
         if tab == "report":
             self.program.link.jobs.read(self, self.view, with_report=True)
         self.flush(everything=True)
@@ -162,6 +181,8 @@ class JobScreen(ActingScreen):
         """A verdict is offered where one is missing, a callback again where it was given up."""
         if binding.action == "callback":
             return self._given_up() is None
+        if binding.action in {"view", "save"}:
+            return self._tab != "artifacts" or not self._artifacts()
         return not self._uncertain() if binding.action == "verdict" else super().hides(binding)
 
     def action_act(self, verb: str) -> None:
@@ -210,8 +231,28 @@ class JobScreen(ActingScreen):
     def _uncertain(self) -> list[Effect]:
         return uncertain(self.view.detail.effects) if self.view.detail else []
 
+    def _artifacts(self) -> tuple[Artifact, ...]:
+        return self.view.detail.artifacts if self.view.detail else ()
+
+    def action_view(self) -> None:
+        """Opens the chosen file."""
+        if self._tab == "artifacts" and self._artifacts():
+            self.app.push_screen(ArtifactScreen(self.view.job_id, self._artifacts()[self._chosen]))
+
+    def action_save(self) -> None:
+        """Saves the chosen file into the working directory."""
+        if self._tab == "artifacts" and self._artifacts():
+            save_artifact(self.program, self.view.job_id, self._artifacts()[self._chosen])
+        else:
+            self.program.tell("Files are saved from the Artifacts tab.")
+
     def action_roll(self, rows: int) -> None:
-        """Scrolls the open pane."""
+        """Scrolls the open pane; among files, chooses another one."""
+        if self._tab == "artifacts":
+            self._chosen = max(0, min(self._chosen + rows, len(self._artifacts()) - 1))
+            self._draw_artifacts(self.deck.now())
+            self.query_one("#artifacts", TextPane).show_row(self._chosen + 1)
+            return
         pane = self.query_one(f"#{self._tab}")
         if isinstance(pane, EventLog):
             pane.scroll_lines(rows)

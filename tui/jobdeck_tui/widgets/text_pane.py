@@ -77,6 +77,12 @@ class TextPane(LineView, can_focus=True):
         """Moves the view by some rows."""
         self.scroll_to(y=self.scroll_offset.y + count, animate=False, force=True)
 
+    def show_row(self, row: int) -> None:
+        """Scrolls as far as needed to see a row that was not wrapped."""
+        top = self.scroll_offset.y
+        if not top <= row < top + self.size.height:
+            self.scroll_to(y=row if row < top else row - self.size.height + 1, animate=False, force=True)
+
     def _layout(self) -> None:
         width = self.line_width
         self._drawn = [part for row in self._rows for part in wrapped(row, width)]

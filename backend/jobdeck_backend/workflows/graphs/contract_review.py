@@ -19,6 +19,7 @@ from jobdeck_backend.workflows.agent import converse
 from jobdeck_backend.workflows.announce import tell_citation, tell_output
 from jobdeck_backend.workflows.context import JobContext, job_context
 from jobdeck_backend.workflows.effects import effect
+from jobdeck_backend.workflows.licences.obligation_table import obligations_csv
 from jobdeck_backend.workflows.licences.report import citation_url, review_report
 from jobdeck_backend.workflows.licences.review import joined
 from jobdeck_backend.workflows.licences.tools import DocumentTools
@@ -107,6 +108,7 @@ async def report(state: ReviewState) -> ReviewState:
             url = citation_url(document["title"], place)
             tell_citation(context, "citation_use", url, place["clause_name"], line=place["line"])
         tell_output(context, markdown, "final_report")
+        _leave_files(context, document["title"], findings["obligations"], markdown)
         return {"summary": summary, "markdown": markdown}
 
 
@@ -209,6 +211,15 @@ def _facts(findings: dict[str, Any]) -> dict[str, Any]:
             for item in findings["obligations"]
         ],
     }
+
+
+def _leave_files(context: JobContext, title: str, obligations: list[dict[str, Any]], markdown: str) -> None:
+    directory = context.artifacts.directory
+    (directory / "obligations.csv").write_text(obligations_csv(obligations), encoding="utf-8", newline="")
+    (directory / "report.md").write_text(markdown, encoding="utf-8")
+    words = f"{len(obligations)} permissions, conditions and limitations, each with its place"
+    context.artifacts.add("obligations.csv", title=f"Obligations of {title}"[:200], caption=words)
+    context.artifacts.add("report.md", title=f"Licence review: {title}"[:200])
 
 
 def _places(findings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -126,8 +126,18 @@ def _begin(name: str) -> tuple[JobContext, ProbeStage]:
 def _end(context: JobContext, stage: ProbeStage, state: ProbeState) -> dict[str, Any]:
     if stage.fail:
         raise ProbeFailure(f"stage {stage.name!r} was asked to fail")
+    if stage.artifact_bytes:
+        _leave_file(context, stage)
     journal_completion(context, WORKFLOW, stage.name)
     return {_COMPLETED: [*state["probe.completed"], stage.name]}
+
+
+def _leave_file(context: JobContext, stage: ProbeStage) -> None:
+    """A file whose bytes say which stage of which job made it: two stages' are never the same."""
+    line = f"{context.job_id} {stage.name}\n".encode()
+    path = context.artifacts.directory / f"{stage.name}.txt"
+    path.write_bytes((line * (stage.artifact_bytes // len(line) + 1))[: stage.artifact_bytes])
+    context.artifacts.add(path, title=f"What stage {stage.name} left")
 
 
 def _effect(context: JobContext, wanted: ProbeEffect) -> AbstractContextManager[EffectHandle]:
