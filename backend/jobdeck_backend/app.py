@@ -12,10 +12,13 @@ from jobdeck_backend.api import (
     jobs,
     operations,
     operations_acts,
+    operations_admission,
     operations_cluster,
     operations_feed,
     operations_jobs,
     operations_recovery,
+    reports,
+    workflow,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -163,10 +166,12 @@ def create_app(backend: Backend) -> FastAPI:
     operations_modules = (
         operations_jobs,
         operations_acts,
+        operations_admission,
         operations_cluster,
         operations_recovery,
         operations_feed,
     )
-    for module in (jobs, operations, *operations_modules):
+    for module in (jobs, reports, workflow, operations, *operations_modules):
         app.include_router(module.router)
+    app.include_router(jobs.sources_router)
     return app
