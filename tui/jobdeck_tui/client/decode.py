@@ -7,7 +7,7 @@ leave such items out and count them, so that one broken row never hides the othe
 from jobdeck_tui.text.sanitise import one_line
 
 from . import models
-from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
+from .fields import ID_LIMIT, NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
 from .recovery import recovery
 
 REPORT_LIMIT = 2_000_000
@@ -18,7 +18,7 @@ def job(data: object) -> models.Job:
     """Read one row of the job list."""
     row = Fields(data)
     return models.Job(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         queue=row.name("queue"),
         workflow=row.name("workflow"),
         state=row.name("state"),
@@ -43,8 +43,8 @@ def job(data: object) -> models.Job:
         cancel_requested_at=row.maybe_time("cancel_requested_at"),
         cancel_acknowledged_at=row.maybe_time("cancel_acknowledged_at"),
         slot_taken=row.flag("slot_taken"),
-        after=row.texts("after"),
-        thread_id=row.text("thread_id"),
+        after=row.texts("after", ID_LIMIT),
+        thread_id=row.text("thread_id", ID_LIMIT),
         note=row.maybe_text("note", NOTE_LIMIT),
         error=row.maybe_text("error", NOTE_LIMIT),
     )
@@ -105,7 +105,7 @@ def event(data: object) -> models.Event:
     """Read one stored event of the feed over all jobs."""
     row = Fields(data)
     return models.Event(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         seq=row.integer("seq"),
         type=row.text("type"),
         at=row.maybe_time("at"),
@@ -256,7 +256,7 @@ def disagreement(data: object) -> models.Disagreement:
     row = Fields(data)
     return models.Disagreement(
         kind=row.text("kind"),
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         text=row.text("text", NOTE_LIMIT),
         seconds=row.number("seconds"),
     )
@@ -306,7 +306,7 @@ def drill_evidence(data: object) -> models.DrillEvidence:
     """Read whether one job's completed stages ran again."""
     row = Fields(data)
     return models.DrillEvidence(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         stages_before=row.texts("stages_before"),
         stages_after=row.texts("stages_after"),
         repeated=row.integer("repeated"),
@@ -338,7 +338,7 @@ def audit_row(data: object) -> models.AuditRow:
         at=row.time("at"),
         actor=row.text("actor"),
         act=row.text("act"),
-        job_id=row.maybe_text("job_id"),
+        job_id=row.maybe_text("job_id", ID_LIMIT),
         version=row.maybe_integer("version"),
         reason=row.maybe_text("reason", NOTE_LIMIT),
         result=row.text("result", NOTE_LIMIT),
@@ -363,7 +363,7 @@ def report(data: object) -> models.Report:
     """Read a job's report."""
     row = Fields(data)
     return models.Report(
-        job_id=row.text("job_id"), has_report=row.flag("has_report"), text=row.body("report", REPORT_LIMIT)
+        job_id=row.job_id(), has_report=row.flag("has_report"), text=row.body("report", REPORT_LIMIT)
     )
 
 
@@ -371,7 +371,7 @@ def submitted(data: object) -> models.Submitted:
     """Read the answer to an accepted job."""
     row = Fields(data)
     return models.Submitted(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         workflow=row.text("agent_type"),
         created_at=row.time("created_at"),
         deadline=row.maybe_time("deadline"),
