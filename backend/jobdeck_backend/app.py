@@ -159,7 +159,9 @@ def create_app(backend: Backend) -> FastAPI:
         await backend.stop()
 
     # No documentation pages: FastAPI's load scripts from elsewhere, which would run with this origin's rights.
-    app = FastAPI(title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None, responses=failures.DOCUMENTED
+    )
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from sqlalchemy.exc import DataError, DBAPIError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,6 +26,19 @@ from jobdeck_backend.store import events
 
 RETRY_AFTER_S = 1
 INPUT_SHOWN_CHARS = 300
+
+
+class Problem(BaseModel):
+    """Why not: a sentence, a list of problems, or an object with a code."""
+
+    detail: Any
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "the body cannot be read"},
+    422: {"model": Problem, "description": "a field cannot be used"},
+}
+"""What any route may answer beside its own."""
 WORKFLOW_PATHS = ("/v1/workflow", "/generate")
 
 

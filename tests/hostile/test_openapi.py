@@ -1,0 +1,51 @@
+"""The whole OpenAPI document tried with made-up requests: no server error, and only what is documented."""
+
+import pytest
+import schemathesis
+from conftest import StartBackend
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+EXAMPLES = 6
+# It never ends; its frames have tests of their own.
+ENDLESS = {"/v1/ops/events/stream"}
+
+
+@pytest.mark.timeout(180)
+def test_no_made_up_request_finds_a_server_error_or_an_undocumented_answer(
+    start_backend: StartBackend,
+) -> None:
+    backend = start_backend("--no-drills")
+    schema = schemathesis.openapi.from_url(f"{backend.url}/openapi.json")
+    tried = 0
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        if operation.path in ENDLESS:
+            continue
+
+        @settings(
+            max_examples=EXAMPLES,
+            derandomize=True,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy())
+        def conforms(case: schemathesis.Case) -> None:
+            case.validate_response(case.call(timeout=20), checks=CHECKS)
+
+        conforms()
+        tried += 1
+    assert tried > 30
