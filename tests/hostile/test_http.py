@@ -138,7 +138,7 @@ def test_a_callers_credentials_are_nowhere_on_disk(backend: RunningBackend) -> N
 
 
 def test_the_last_of_duplicate_keys_counts(backend: RunningBackend) -> None:
-    body = b'{"workflow": "no", "workflow": "probe", "input_message": "{}", "sync_timeout": 0, "sync_timeout": "9"}'
+    body = b'{"workflow": "no", "workflow": "probe", "input_message": "{}", "sync_timeout": 0, "sync_timeout": 9}'
     answer = backend.http.post(
         "/v1/workflow/async", content=body, headers={"content-type": "application/json"}
     )
