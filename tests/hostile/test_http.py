@@ -73,6 +73,16 @@ def test_an_id_that_no_job_has_is_refused_in_json(backend: RunningBackend, path:
         assert "detail" in answer.json()
 
 
+def test_a_batch_says_of_each_hostile_job_why_it_is_refused(backend: RunningBackend) -> None:
+    body = b'{"jobs": [{"job_id": "\\ud800", "input": "\\ud800"}, {"job_id": "' + b"x" * 10_000 + b'"}, {}]}'
+    answer = backend.http.post(
+        "/v1/ops/jobs/batch", content=body, headers={"content-type": "application/json"}
+    )
+    results = answer.json()["results"]
+    assert [one["code"] for one in results] == ["invalid_input"] * 3
+    assert [one["job_id"] for one in results] == ["?", "x" * 100, None]
+
+
 def memory(backend: RunningBackend) -> int:
     """Bytes that the process ever had in memory at once."""
     status = Path(f"/proc/{backend.pid}/status").read_text()

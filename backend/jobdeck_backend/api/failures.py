@@ -128,7 +128,7 @@ def _shown(value: object) -> Any:
     """A value as it was sent, or the beginning of its text where it is long or no JSON."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 2**53:
         return value
-    if isinstance(value, str | dict | list | None | bool):
+    if isinstance(value, dict | list | None | bool):
         encoded = events.encode(value)
         if len(encoded) <= INPUT_SHOWN_CHARS:
             return orjson.loads(encoded)

@@ -23,6 +23,7 @@ from jobdeck_backend.jobs.forecast import Ahead
 from jobdeck_backend.jobs.records import NO_DEADLINE
 from jobdeck_backend.workflows import registry
 
+ID_SHOWN_CHARS = 100
 router = APIRouter(prefix="/v1/ops", tags=["operations API: admissions"])
 
 
@@ -40,18 +41,13 @@ def forecast(
     asked = None if agent_type is None else workflow_named(agent_type)
     names = [one.name for one in registry.WORKFLOWS if not one.internal]
     with serving.database.read() as tx:
-        lines = {name: _line(tx, serving, name, at) for name in names}
+        line = read_line(tx, names, at, serving.terms())
         answer = {
-            **_whole(lines[names[0]]),
-            "workflows": [_of_workflow(name, line) for name, line in lines.items()],
+            **_whole(line),
+            "workflows": [_of_workflow(name, line) for name in names],
             "asked": asked and _asked(tx, serving, asked.name, at + deadline_seconds, priority, at),
         }
     return shapes.answer(answer)
-
-
-def _line(tx: Connection, serving: Services, workflow: str, at: float) -> Line:
-    candidate = admission_of(NewJob(agent_type=workflow, input="", queue=workflow), "", at)
-    return read_line(tx, candidate, serving.terms())
 
 
 def _whole(line: Line) -> dict[str, Any]:
@@ -101,6 +97,9 @@ async def batch(request: schemas.BatchRequest, serving: Serving) -> Response:
 async def _one(serving: Services, body: dict[str, Any]) -> dict[str, Any]:
     blank = dict.fromkeys(("deadline", "offer", "code", "message"))
     job_id = body.get("job_id")
+    asked_id = (
+        job_id[:ID_SHOWN_CHARS].encode("utf-8", "replace").decode() if isinstance(job_id, str) else None
+    )
     try:
         asked = _parsed(body)
         workflow = workflow_named(asked.agent_type)
@@ -111,8 +110,7 @@ async def _one(serving: Services, body: dict[str, Any]) -> dict[str, Any]:
     except JobdeckError as error:
         detail = operations_detail(error)
         kind = "offered" if isinstance(error, DeadlineUnattainable) and error.offer is not None else "refused"
-        known = {name: detail.get(name) for name in blank}
-        return {"result": kind, "job_id": job_id if isinstance(job_id, str) else None, **known}
+        return {"result": kind, "job_id": asked_id, **{name: detail.get(name) for name in blank}}
     return {
         "result": "admitted",
         "job_id": admission.job_id,

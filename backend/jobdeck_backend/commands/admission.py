@@ -4,6 +4,7 @@ Everything is read inside the transaction that stores the job, so concurrent adm
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -74,7 +75,7 @@ def dispatch_deadline(tx: Connection, admission: Admission, after: tuple[str, ..
     if due == NO_DEADLINE or not admissions.any_strict(tx):
         return due
     admissions.serialise(tx)
-    line = read_line(tx, admission, terms)
+    line = read_line(tx, {admission.agent_type}, admission.accepted_at, terms)
     return yielding(line, _candidate(line, admission, after, due))
 
 
@@ -83,23 +84,23 @@ def weigh_strict(tx: Connection, admission: Admission, after: tuple[str, ...], t
     assert admission.deadline is not None
     if admission.queue in queues.paused(tx):
         return NOTHING_TO_PROMISE
-    line = read_line(tx, admission, terms)
+    line = read_line(tx, {admission.agent_type}, admission.accepted_at, terms)
     return weigh(line, _candidate(line, admission, after, admission.deadline), admission.deadline)
 
 
-def read_line(tx: Connection, admission: Admission, terms: Terms) -> Line:
-    """All unfinished jobs as the candidate would meet them."""
+def read_line(tx: Connection, workflows: Collection[str], now: float, terms: Terms) -> Line:
+    """All unfinished jobs as a candidate of one of these workflows would meet them."""
     rows, blocked, paused = figures.line(tx), figures.open_predecessors(tx), queues.paused(tx)
     durations = ((workflow, took) for workflow, _queue, took in figures.newest_durations(tx))
     seconds = terms.assumed_service_s
     assumed = ServiceTime(mean=seconds, p50=seconds, p95=seconds, count=0)
-    names = {admission.agent_type, *(row.workflow for row in rows)}
+    names = {*workflows, *(row.workflow for row in rows)}
     _taken, astray = figures.slots_taken(tx)
     return Line(
         ahead=[row.ahead(blocked.get(row.job_id, ())) for row in rows if row.goes(paused)],
         slots=terms.slots - astray,
         times=dict.fromkeys(names, assumed) | service_times(durations),
-        now=admission.accepted_at,
+        now=now,
         stuck=frozenset(row.job_id for row in rows if not row.goes(paused)),
     )
 
