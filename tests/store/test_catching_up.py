@@ -85,3 +85,17 @@ async def join_beyond(database: Database) -> None:
 
 def test_a_cursor_beyond_the_end_is_the_end_and_misses_nothing_that_comes(tmp_path: Path) -> None:
     asyncio.run(join_beyond(opened(tmp_path / "jobdeck.db")))
+
+
+async def read_all(database: Database) -> list[bytes]:
+    frames = job_frames(Streaming(database, Tailer(database), asyncio.Event()), JOB, 0)
+    return [chunk async for chunk in frames]
+
+
+def test_a_stream_whose_log_cannot_be_read_says_so_and_ends(tmp_path: Path) -> None:
+    database = opened(tmp_path / "jobdeck.db")
+    (tmp_path / "jobdeck.db").unlink()
+    mode, error = asyncio.run(read_all(database))
+    database.close()
+    assert mode.startswith(b"event: stream.mode")
+    assert error.startswith(b'event: job.error\ndata: {"error":')
