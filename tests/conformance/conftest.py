@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from calling import Caller
 from running_backend import RunningBackend
+
+from conformance.calling import Caller
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from datetime import datetime
 from itertools import islice
 
-from calling import LICENCE, Caller, fresh, seconds
 from running_backend import JOBS, Frame, wait_until
+
+from conformance.calling import LICENCE, Caller, fresh, seconds
 
 REPLAYED = 10_050
 

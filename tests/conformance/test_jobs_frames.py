@@ -8,8 +8,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from calling import LICENCE, Caller
 from running_backend import JOBS, Frame
+
+from conformance.calling import LICENCE, Caller
 
 CONTROL = {"stream.mode", "job.status", "job.shutdown"}
 FLAT = {"job.error", "job.heartbeat", "job.cancellation_requested", "job.cancelled", "artifact.warning"}
