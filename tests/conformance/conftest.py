@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from running_backend import RunningBackend
 
-from conformance.calling import Caller
+from .calling import Caller
 
 
 @pytest.fixture(scope="session")

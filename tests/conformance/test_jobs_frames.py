@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from running_backend import JOBS, Frame
 
-from conformance.calling import LICENCE, Caller
+from .calling import LICENCE, Caller
 
 CONTROL = {"stream.mode", "job.status", "job.shutdown"}
 FLAT = {"job.error", "job.heartbeat", "job.cancellation_requested", "job.cancelled", "artifact.warning"}

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from running_backend import JOBS
 
-from conformance.calling import LICENCE, Caller, fresh, probe
+from .calling import LICENCE, Caller, fresh, probe
 
 STATUS_KEYS = ["job_id", "status", "agent_type", "error", "created_at"]
 ADDED_KEYS = {"outcome", "deadline", "thread_id", "attempt", "started_at", "finished_at", "worker"}

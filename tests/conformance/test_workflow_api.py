@@ -12,7 +12,7 @@ import httpx
 import pytest
 from running_backend import JOBS
 
-from conformance.calling import LEGACY, LICENCE, WORKFLOW, Caller, fresh, probe, seconds
+from .calling import LEGACY, LICENCE, WORKFLOW, Caller, fresh, probe, seconds
 
 KEYS = ["job_id", "status", "error", "created_at", "updated_at", "expires_at", "output"]
 PATHS = pytest.mark.parametrize("path", [WORKFLOW, LEGACY])
