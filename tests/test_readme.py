@@ -24,3 +24,10 @@ def test_the_configuration_table_is_the_settings_with_their_defaults(monkeypatch
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"`make (\w+)`", README))))
 def test_each_make_target_named_exists(target):
     assert re.search(rf"^{target}:.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_each_fault_of_the_contracts_peers_names_tests_that_exist():
+    table = (ROOT / "tests/conformance/README.md").read_text()
+    written = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in re.findall(r"`(test_\w{20,})`", table) if f"def {name}(" not in written] == []
+    assert re.findall(r"^\| (\d+) \|", table, re.MULTILINE) == [str(number) for number in range(1, 23)]

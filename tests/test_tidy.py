@@ -51,7 +51,7 @@ ONLY = {
     "langchain_core": {"workflows", "store", "scheduling"},
 }
 # Outside the store, SQLAlchemy is a connection to pass on and errors to tell apart; statements are the store's.
-SQLALCHEMY_ELSEWHERE = {"Connection", "DBAPIError", "IntegrityError", "OperationalError"}
+SQLALCHEMY_ELSEWHERE = {"Connection", "DBAPIError", "DataError", "IntegrityError", "OperationalError"}
 STATEMENTS = {"exec_driver_sql", "executescript", "scalar_one", "scalars"}
 FREE_OF_WIDGETS = ("client", "core", "text")
 

@@ -13,6 +13,7 @@ from jobdeck_backend.api import (
     jobs,
     operations,
     operations_acts,
+    operations_admission,
     operations_bundle,
     operations_cluster,
     operations_drills,
@@ -22,6 +23,8 @@ from jobdeck_backend.api import (
     operations_recovery,
     operations_storage,
     operations_workers,
+    reports,
+    workflow,
 )
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
@@ -202,13 +205,16 @@ def create_app(backend: Backend) -> FastAPI:
         await backend.stop()
 
     # No documentation pages: FastAPI's load scripts from elsewhere, which would run with this origin's rights.
-    app = FastAPI(title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None, responses=failures.DOCUMENTED
+    )
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
     app.include_router(health.router)
     operations_modules = (
         operations_jobs,
         operations_acts,
+        operations_admission,
         operations_cluster,
         operations_drills,
         operations_recovery,
@@ -218,6 +224,7 @@ def create_app(backend: Backend) -> FastAPI:
         operations_storage,
         operations_bundle,
     )
-    for module in (jobs, artifacts, operations, *operations_modules):
+    for module in (jobs, reports, artifacts, workflow, operations, *operations_modules):
         app.include_router(module.router)
+    app.include_router(jobs.sources_router)
     return app

@@ -4,22 +4,27 @@ JobdeckError
 ├── Refused            the request cannot be done; nothing was changed
 │   ├── UnknownWorkflow      400  unknown_agent_type
 │   ├── InvalidInput         422  invalid_input
-│   │   └── AddressRefused   422  address_refused
+│   │   ├── AddressRefused   422  address_refused
+│   │   └── SourcesRefused   422  data_sources_refused
 │   ├── TooLarge             413  too_large
 │   ├── JobNotFound          404  not_found
 │   ├── NotFound             404  not_found
 │   ├── Gone                 410  gone
 │   ├── JobExists            409  job_exists
+│   ├── NotEditable          409  not_editable
+│   ├── DeadlineUnattainable 409  deadline_unattainable
 │   ├── Changed              409  changed
 │   ├── NotEligible          409  not_eligible
 │   ├── DeadlinePassed       409  deadline_passed
 │   ├── VerdictNeeded        409  effect_uncertain
+│   ├── TooManyJobs          429  too_many_jobs      try again later
 │   └── NotAllowed           403  not_allowed
 ├── Unavailable        503  unavailable   try again later; nothing was changed
 │   ├── StorageFull       507  storage_full
 │   ├── DatabaseReadOnly  503  database_read_only
 │   ├── DatabaseLocked    503  database_locked
-│   └── DatabaseDamaged   503  database_damaged
+│   ├── DatabaseDamaged   503  database_damaged
+│   └── ServerFull        503  server_full
 ├── JobStopped         an execution no longer owns its job (never crosses HTTP)
 │   ├── BudgetSpent      its deadline passed before the next stage
 │   └── EffectUncertain  only a person can tell whether an effect happened: the job is to be held
@@ -35,10 +40,14 @@ class JobdeckError(Exception):
 
     code: ClassVar[str] = "error"
     http_status: ClassVar[int] = 500
+    retry_after_s: int | None = None
 
-    def __init__(self, message: str, **details: Any) -> None:
+    def __init__(self, message: str, *, retry_after_s: int | None = None, **details: Any) -> None:
+        """``retry_after_s``: when to come again, for what passes."""
         super().__init__(message)
         self.message = message
+        if retry_after_s is not None:
+            self.retry_after_s = retry_after_s
         self.details = details
 
 
@@ -66,6 +75,12 @@ class AddressRefused(InvalidInput):
     """A URL leads to an address that this server does not send to."""
 
     code = "address_refused"
+
+
+class SourcesRefused(InvalidInput):
+    """Data sources that do not exist, or that the workflow cannot use; ``details`` has the lists."""
+
+    code = "data_sources_refused"
 
 
 class TooLarge(Refused):
@@ -103,6 +118,28 @@ class JobExists(Refused):
     http_status = 409
 
 
+class NotEditable(Refused):
+    """There is no finished report to edit."""
+
+    code = "not_editable"
+    http_status = 409
+
+
+class DeadlineUnattainable(Refused):
+    """A strict admission's deadline cannot be promised. Times in Unix seconds, None where nothing can be told."""
+
+    code = "deadline_unattainable"
+    http_status = 409
+
+    def __init__(
+        self, message: str, *, deadline: float, predicted_completion: float | None, offer: float | None
+    ) -> None:
+        super().__init__(message)
+        self.deadline = deadline
+        self.predicted_completion = predicted_completion
+        self.offer = offer
+
+
 class Changed(Refused):
     """The row is no longer the one the operator saw."""
 
@@ -129,6 +166,13 @@ class VerdictNeeded(NotEligible):
     code = "effect_uncertain"
 
 
+class TooManyJobs(Refused):
+    """The caller has as many jobs as it may have."""
+
+    code = "too_many_jobs"
+    http_status = 429
+
+
 class NotAllowed(Refused):
     """The server does not allow this act."""
 
@@ -141,7 +185,7 @@ class Unavailable(JobdeckError):  # noqa: N818
 
     code = "unavailable"
     http_status = 503
-    retry_after_s: ClassVar[int] = 1
+    retry_after_s = 1
 
 
 class StorageFull(Unavailable):
@@ -170,6 +214,12 @@ class DatabaseDamaged(Unavailable):
 
     code = "database_damaged"
     retry_after_s = 60
+
+
+class ServerFull(Unavailable):
+    """The server has as many unfinished jobs as it takes."""
+
+    code = "server_full"
 
 
 class JobStopped(JobdeckError):  # noqa: N818

@@ -35,6 +35,14 @@ class Settings(BaseSettings):
 
     input_bytes_max: int = 1 << 20
     body_bytes_max: int = 4 << 20
+    unfinished_jobs_max: int | None = Field(default=None, ge=1)
+    """Unfinished jobs that the server takes; the next one is 503. None: any number."""
+    unfinished_jobs_per_principal_max: int | None = Field(default=None, ge=1)
+    """Unfinished jobs of one caller; the next one is 429."""
+    submissions_per_minute_max: int | None = Field(default=None, ge=1)
+    """Jobs one caller may submit within 60 s; the next one is 429."""
+    assumed_service_s: float = Field(default=60.0, gt=0)
+    """How long an execution counts for a strict admission before any of its workflow has succeeded."""
     dispatch_window: int = Field(default=256, ge=1)
     """Jobs handed to Dask beyond its slots."""
     lost_attempts_max: int = Field(default=3, ge=1)

@@ -96,7 +96,7 @@ class TestRefusals:
             {"after": "one"},
             {"after": ["nobody"]},
             {"job_id": "ouroboros", "after": ["ouroboros"]},
-            {"thread_id": "no spaces"},
+            {"thread_id": "no/slashes"},
             {"queue": "no spaces"},
             {"priority": 1001},
             {"priority": 10**30},

@@ -9,10 +9,11 @@ from jobdeck_backend.workflows.offline import OfflineChatModel
 from jobdeck_backend.workflows.plain import bounded, digest, plain
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, LLMResult
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import RetryPolicy, interrupt
 from workflow_execution import Execution, ListRecorder
 
 
@@ -21,11 +22,11 @@ class State(TypedDict, total=False):
     value: object
 
 
-def run_graph(tmp_path, node, *, route=None, recorder=None):
+def run_graph(tmp_path, node, *, route=None, recorder=None, retry_policy=None):
     """A graph of one node, looping while ``route`` says so."""
     execution = Execution("probe", "{}", tmp_path, recorder=recorder)
     graph = StateGraph(State)
-    graph.add_node("work", node)
+    graph.add_node("work", node, retry_policy=retry_policy)
     graph.add_edge(START, "work")
     if route:
         graph.add_conditional_edges("work", route)
@@ -181,3 +182,47 @@ def test_the_hash_of_an_output_knows_neither_order_nor_type_of_sequence():
     assert digest({"b": [1, 2], "a": "é"}) == digest({"a": "é", "b": (1, 2)})
     assert digest({"a": 1}) != digest({"a": "1"})
     assert bounded({"a": 1}, 100) == {"a": 1}
+
+
+def told_retries(recorder):
+    return [
+        (event["name"], event["data"]["output"], event["metadata"]["workflow"])
+        for event in recorder.of("job.update")
+    ]
+
+
+def test_a_stage_that_its_retry_policy_runs_again_is_told_as_a_retry(tmp_path):
+    tries = []
+
+    async def work(_state):
+        tries.append(1)
+        if len(tries) < 3:
+            raise ConnectionError("no answer")
+        return {}
+
+    policy = RetryPolicy(initial_interval=0.001, max_attempts=3)
+    recorder, run = run_graph(tmp_path, work, retry_policy=policy)
+    asyncio.run(run)
+    assert told_retries(recorder) == [("retry", "Retrying work: ConnectionError", "test")] * 2
+    assert [stage[0] for stage in recorder.stages].count("completed") == 1
+
+
+def test_a_tool_and_a_chain_that_are_tried_again_are_told_as_retries(tmp_path):
+    tries = []
+
+    def flaky(query: str) -> str:
+        tries.append(query)
+        if len(tries) % 2:
+            raise ConnectionError("no answer")
+        return query
+
+    async def work(_state):
+        again = {"stop_after_attempt": 2, "wait_exponential_jitter": False}
+        await tool(flaky, name="flaky").with_retry(**again).ainvoke({"query": "tool"})
+        await RunnableLambda(flaky).with_retry(**again).ainvoke("chain")
+        return {}
+
+    recorder, run = run_graph(tmp_path, work)
+    asyncio.run(run)
+    assert [name for name, *_ in told_retries(recorder)] == ["retry", "retry"]
+    assert "flaky" in told_retries(recorder)[0][1]

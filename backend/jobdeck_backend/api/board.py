@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
-from jobdeck_backend.jobs.forecast import Ahead, Forecast, ServiceTime, forecast, service_times
+from jobdeck_backend.jobs.forecast import Forecast, ServiceTime, forecast, service_times
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.jobs.states import State, state_of
 from jobdeck_backend.jobs.view import JobSource, JobView
@@ -112,15 +112,13 @@ class Board:
         times = service_times((workflow, seconds) for workflow, _queue, seconds in durations)
         taken, astray = figures.slots_taken(tx)
         slots = 0 if snapshot is None else snapshot.slots
-        going = (row for row in line if row.status == Status.RUNNING or _goes(row, paused))
+        going = [row.ahead(blocked.get(row.job_id, ())) for row in line if row.goes(paused)]
         return Picture(
             at=at,
             line=line,
             states={row.job_id: _state(row, blocked, snapshot) for row in line},
             # A thread whose job was taken from it still has its slot.
-            forecast=forecast(
-                [_ahead(row, blocked) for row in going], slots=slots - astray, times=times, now=at
-            ),
+            forecast=forecast(going, slots=slots - astray, times=times, now=at),
             times=times,
             queue_times=service_times((queue, seconds) for _workflow, queue, seconds in durations),
             outcomes=figures.outcomes(tx),
@@ -133,16 +131,6 @@ class Board:
 
 def _scheduler_id(snapshot: Snapshot | None) -> str | None:
     return None if snapshot is None else snapshot.scheduler_id
-
-
-def _goes(row: LineRow, paused: Mapping[str, str]) -> bool:
-    """Whether a submitted job will start by itself."""
-    return not row.held and (row.delivered_epoch is not None or row.queue not in paused)
-
-
-def _ahead(row: LineRow, blocked: Mapping[str, Sequence[str]]) -> Ahead:
-    started_at = row.started_at if row.status == Status.RUNNING else None
-    return Ahead(row.job_id, row.workflow, started_at, blocked.get(row.job_id, ()))
 
 
 def _state(row: LineRow, blocked: Mapping[str, Sequence[str]], snapshot: Snapshot | None) -> State:

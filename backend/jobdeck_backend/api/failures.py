@@ -1,16 +1,45 @@
 """Errors become responses here and nowhere else, by class; too large a body is refused before it is read."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DBAPIError
+from pydantic import BaseModel
+from sqlalchemy.exc import DataError, DBAPIError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from jobdeck_backend.errors import JobdeckError, JobExists, TooLarge, Unavailable, UnknownWorkflow
+from jobdeck_backend.api.times import offset_iso, zulu_iso
+from jobdeck_backend.errors import (
+    DeadlineUnattainable,
+    InvalidInput,
+    JobdeckError,
+    JobExists,
+    SourcesRefused,
+    TooLarge,
+    Unavailable,
+    UnknownWorkflow,
+)
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store import events
 from jobdeck_backend.store.trouble import Condition, is_trouble
+
+INPUT_SHOWN_CHARS = 300
+
+
+class Problem(BaseModel):
+    """Why not: a sentence, a list of problems, or an object with a code."""
+
+    detail: Any
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "the body cannot be read"},
+    422: {"model": Problem, "description": "a field cannot be used"},
+}
+"""What any route may answer beside its own."""
+WORKFLOW_PATHS = ("/v1/workflow", "/generate")
 
 
 def _json(status_code: int, content: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
@@ -21,7 +50,31 @@ def _json(status_code: int, content: dict[str, Any], headers: dict[str, str] | N
 
 def operations_detail(error: JobdeckError) -> dict[str, Any]:
     """The operations API's error shape."""
-    return {"code": error.code, "message": error.message, **error.details}
+    detail = {"code": error.code, "message": error.message, **error.details}
+    return detail | _window(error, zulu_iso) if isinstance(error, DeadlineUnattainable) else detail
+
+
+def _window(error: DeadlineUnattainable, written: Callable[[float | None], str | None]) -> dict[str, Any]:
+    return {
+        "predicted_completion": written(error.predicted_completion),
+        "deadline": written(error.deadline),
+        "offer": None if error.offer is None else {"deadline": written(error.offer)},
+    }
+
+
+def _contract_content(error: JobdeckError, path: str) -> dict[str, Any]:
+    """As both contracts say it: a sentence, or an object where the contract names its members."""
+    match error:
+        case UnknownWorkflow():
+            return {"detail": operations_detail(error)}
+        case DeadlineUnattainable():
+            written = zulu_iso if path.startswith(WORKFLOW_PATHS) else offset_iso
+            return {"detail": {"code": error.code, "message": error.message, **_window(error, written)}}
+        case SourcesRefused():
+            return {"detail": {"message": error.message, **error.details}}
+        case JobExists():
+            return {"detail": error.message, **error.details}
+    return {"detail": error.message}
 
 
 def _respond(request: Request, error: Exception) -> Response:
@@ -31,15 +84,10 @@ def _respond(request: Request, error: Exception) -> Response:
 
 def refusal(path: str, error: JobdeckError) -> Response:
     """An error as the API under this path says it."""
-    headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, Unavailable) else None
+    headers = None if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
     if path.startswith("/v1/ops"):
         return _json(error.http_status, {"detail": operations_detail(error)}, headers)
-    content: dict[str, Any] = {"detail": error.message}
-    if isinstance(error, UnknownWorkflow):
-        content = {"detail": operations_detail(error)}
-    elif isinstance(error, JobExists):
-        content |= error.details
-    return _json(error.http_status, content, headers)
+    return _json(error.http_status, _contract_content(error, path), headers)
 
 
 def _respond_unreadable(request: Request, error: Exception) -> Response:
@@ -50,14 +98,41 @@ def _respond_unreadable(request: Request, error: Exception) -> Response:
     return refusal(request.url.path, condition.failed(error))
 
 
+def _respond_unstorable(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    return refusal(request.url.path, InvalidInput("a value has characters that no database takes"))
+
+
+def _respond_failed(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """What nobody foresaw: the log has it, the caller is told that it is not their fault."""
+    return refusal(request.url.path, JobdeckError("the server failed at this request; its log says why"))
+
+
 def _respond_invalid(request: Request, error: Exception) -> Response:
-    """FastAPI's own shape, without the input: it may be huge, or not even JSON again."""
+    """FastAPI's own shape. The input is left out, which may be huge or not even JSON again; the workflow API's
+    clients are shown its beginning."""
     assert isinstance(error, RequestValidationError)
-    problems = [{"loc": one["loc"], "msg": one["msg"], "type": one["type"]} for one in error.errors()]
-    if request.url.path.startswith("/v1/ops"):
+    problems = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
+    path = request.url.path
+    if path.startswith("/v1/ops"):
         words = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in problems)
         return _json(422, {"detail": {"code": "invalid_input", "message": words, "problems": problems}})
+    if path.startswith(WORKFLOW_PATHS):
+        for problem, one in zip(problems, error.errors(), strict=True):
+            problem["input"] = _shown(one.get("input"))
+            if one.get("ctx"):
+                problem["ctx"] = {name: _shown(value) for name, value in one["ctx"].items()}
     return _json(422, {"detail": problems})
+
+
+def _shown(value: object) -> Any:
+    """A value as it was sent, or the beginning of its text where it is long or no JSON."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 2**53:
+        return value
+    if isinstance(value, dict | list | None | bool):
+        encoded = events.encode(value)
+        if len(encoded) <= INPUT_SHOWN_CHARS:
+            return orjson.loads(encoded)
+    return str(value)[:INPUT_SHOWN_CHARS].encode("utf-8", "replace").decode()
 
 
 class BodyLimit:
@@ -103,6 +178,8 @@ class BodyLimit:
 def install(app: FastAPI, settings: Settings) -> None:
     """Teach an application its refusals."""
     app.add_exception_handler(JobdeckError, _respond)
+    app.add_exception_handler(Exception, _respond_failed)
     app.add_exception_handler(DBAPIError, _respond_unreadable)
+    app.add_exception_handler(DataError, _respond_unstorable)
     app.add_exception_handler(RequestValidationError, _respond_invalid)
     app.add_middleware(BodyLimit, bytes_max=settings.body_bytes_max)

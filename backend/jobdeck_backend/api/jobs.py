@@ -1,90 +1,51 @@
-"""The jobs API: submit, status, stream, cancel, state, report, agents."""
+"""The jobs API: submit, status, stream, cancel, state, agents, data sources."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
-from jobdeck_backend.addresses import check_url
 from jobdeck_backend.api import jobs_schemas as schemas
+from jobdeck_backend.api.requests import checked, workflow_named
 from jobdeck_backend.api.schemas import Number
-from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
+from jobdeck_backend.api.services import NOT_FOUND, Services, Serving, admit
 from jobdeck_backend.api.state import rebuild
 from jobdeck_backend.api.streams import job_frames, place_of, respond
-from jobdeck_backend.api.times import offset_iso, parse
+from jobdeck_backend.api.times import offset_iso
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
-from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.commands.transition import load
-from jobdeck_backend.errors import InvalidInput, NotEligible, Refused, TooLarge, UnknownWorkflow
-from jobdeck_backend.faults import FaultPoint, reached
-from jobdeck_backend.jobs.records import Admission
-from jobdeck_backend.settings import Settings
+from jobdeck_backend.errors import InvalidInput, NotEligible, Refused
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "unknown workflow"},
-    409: {"description": "the id belongs to another job"},
+    409: {"description": "the id belongs to another job, or a strict deadline cannot be met"},
     413: {"description": "the input is too large"},
     422: {"description": "a field cannot be used"},
-    503: {"description": "the database cannot be written: read-only, locked, away or damaged"},
+    429: {"description": "the caller has too many jobs; Retry-After says when to come again"},
+    503: {"description": "the server takes no more jobs now, or the database cannot be written; Retry-After"},
     507: {"description": "the disk is full"},
 }
-
-
-def checked(request: schemas.SubmitRequest, serving: Services) -> NewJob:
-    """A request that may be stored. Raises the refusal that the caller is told."""
-    workflow = registry.find(request.agent_type)
-    if workflow is None:
-        known = [one.name for one in registry.WORKFLOWS if one.public]
-        raise UnknownWorkflow(f"unknown agent_type; the known ones are: {', '.join(known)}", known=known)
-    if len(request.input.encode("utf-8", "surrogatepass")) > serving.settings.input_bytes_max:
-        raise TooLarge(f"input may have at most {serving.settings.input_bytes_max} bytes; nothing was stored")
-    try:
-        request.input.encode()
-        workflow.check_input(request.input)
-    except ValueError as error:
-        raise InvalidInput(f"input: {error}") from None
-    if request.deadline is not None and request.deadline_seconds is not None:
-        raise InvalidInput("give deadline or deadline_seconds, not both")
-    _check_callback(request.callback_url, serving.settings)
-    return NewJob(
-        agent_type=workflow.name,
-        input=request.input,
-        queue=request.queue or workflow.name,
-        job_id=request.job_id,
-        thread_id=request.thread_id,
-        data_sources=None if request.data_sources is None else tuple(request.data_sources),
-        expiry_seconds=request.expiry_seconds,
-        deadline=None if request.deadline is None else parse(request.deadline, "deadline"),
-        deadline_seconds=request.deadline_seconds,
-        priority=request.priority,
-        after=tuple(request.after),
-        after_policy=request.after_policy,
-        stages_total=workflow.stages_total(request.input),
-        callback_url=request.callback_url,
-    )
-
-
-def _check_callback(url: str | None, settings: Settings) -> None:
-    if url is None:
-        return
-    try:
-        check_url(url, allow_private=settings.allow_private_addresses)
-    except InvalidInput as refusal:
-        raise InvalidInput(f"callback_url: {refusal.message}; nothing was stored") from None
 
 
 @router.post("/submit", status_code=202, response_model=schemas.Submitted, responses=REFUSALS)
 async def submit_job(request: schemas.SubmitRequest, serving: Serving) -> Response:
     """Accept a job: one durable write, which needs no Dask (R4)."""
-    new = checked(request, serving)
-    admission: Admission = await asyncio.wrap_future(serving.writer.submit(submit, new, now()))
-    reached(FaultPoint.ADMITTED, admission.job_id)
+    new = checked(
+        serving,
+        request,
+        workflow_named(request.agent_type),
+        request.input,
+        job_id=request.job_id,
+        expiry_seconds=request.expiry_seconds,
+    )
+    admission = await admit(serving, new)
     answer: dict[str, Any] = {
         "job_id": admission.job_id,
         "status": "submitted",
@@ -186,24 +147,17 @@ def state(job_id: str, serving: Serving) -> dict[str, Any]:
     return {"job_id": job_id, "has_state": artifacts is not None, "state": None, "artifacts": artifacts}
 
 
-@router.get("/job/{job_id}/report", response_model=schemas.Report, responses=NOT_FOUND)
-def report(job_id: str, serving: Serving) -> dict[str, Any]:
-    """The final report, at any status."""
-    with serving.database.read() as tx:
-        job = load(tx, job_id)[1]
-    text = orjson.loads(job.output).get("report") if job.output else None
-    return {
-        "job_id": job_id,
-        "has_report": text is not None,
-        "report": text,
-        "parent_job_id": None,
-        "interaction_action": None,
-        "result_kind": "report" if text is not None else None,
-    }
-
-
 @router.get("/agents")
 def agents() -> dict[str, list[dict[str, str]]]:
     """The public workflows."""
     public = [one for one in registry.WORKFLOWS if one.public]
     return {"agents": [{"agent_type": one.name, "description": one.description} for one in public]}
+
+
+sources_router = APIRouter(prefix="/v1", tags=["jobs API"])
+
+
+@sources_router.get("/data_sources", response_model=list[schemas.DataSource])
+def data_sources() -> list[dict[str, Any]]:
+    """What workflows can read from."""
+    return [asdict(one) for one in registry.DATA_SOURCES]

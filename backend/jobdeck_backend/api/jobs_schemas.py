@@ -2,32 +2,78 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from jobdeck_backend.api.schemas import Outcome, Status
+from jobdeck_backend.jobs.ids import LENGTH_MAX, check_id
+
+ExpirySeconds = Annotated[int, Field(ge=600, le=604_800)]
+EXPIRY_SECONDS = 86_400
+"""Where none is given."""
 
 JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+AnyJobId = Annotated[str, AfterValidator(check_id), Field(max_length=LENGTH_MAX)]
+"""An id as the workflow API takes it too; of a job that may have come by either contract."""
 
 
-class SubmitRequest(BaseModel):
-    """A job to run, as the jobs API takes it; unknown fields are ignored."""
+class AskedFields(BaseModel):
+    """What jobdeck adds to both contracts' requests."""
 
     model_config = ConfigDict(extra="ignore")
-    agent_type: str
-    input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    job_id: JobId | None = None
-    expiry_seconds: int = Field(default=86_400, ge=600, le=604_800)
-    data_sources: list[str] | None = None
-    deadline_seconds: float | None = Field(default=None, gt=0, le=31_536_000)
-    deadline: str | None = None
-    after: list[JobId] = Field(default=[], max_length=1000)
+    deadline_seconds: float | None = Field(
+        default=None, gt=0, le=31_536_000, description="from acceptance; covers queue wait and every attempt"
+    )
+    deadline: str | None = Field(default=None, description="RFC 3339, in place of deadline_seconds")
+    admission: Literal["best_effort", "strict"] = Field(
+        default="best_effort", description="strict: refused with an offer unless the deadline can be met"
+    )
+    after: list[AnyJobId] = Field(default=[], max_length=1000)
     after_policy: Literal["succeeded", "finished"] = "succeeded"
-    thread_id: JobId | None = None
+    thread_id: AnyJobId | None = None
     priority: int = Field(default=0, ge=-1000, le=1000)
     queue: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] | None = None
     callback_url: str | None = Field(
         default=None, description="gets a signed POST when the job ends or is held; http or https"
     )
+    data_sources: list[str] | None = Field(default=None, description="ids in any case; null: all, []: none")
+
+
+class SubmitRequest(AskedFields):
+    """A job to run, as the jobs API takes it; unknown fields are ignored."""
+
+    agent_type: str
+    input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    job_id: JobId | None = None
+    expiry_seconds: ExpirySeconds | None = None
+
+
+class EditRequest(BaseModel):
+    """How a finished report is to be changed."""
+
+    model_config = ConfigDict(extra="ignore")
+    input: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    job_id: JobId | None = None
+    expiry_seconds: ExpirySeconds | None = None
+
+
+class Edited(BaseModel):
+    """The answer to an accepted edit."""
+
+    job_id: str
+    parent_job_id: str
+    status: Literal["submitted"]
+    agent_type: Literal["report_rewriter"]
+
+
+class DataSource(BaseModel):
+    """Something a workflow can read from."""
+
+    id: str
+    name: str
+    description: str
+    default_enabled: bool
+    requires_auth: bool
+    per_user_auth: bool
 
 
 class Submitted(BaseModel):

@@ -156,6 +156,8 @@ def _request(admission: Admission) -> dict[str, Any]:
         "data_sources": orjson.loads(admission.data_sources) if admission.data_sources else None,
         "expiry_seconds": admission.expiry_seconds,
         "after_policy": admission.after_policy,
+        "admission": "strict" if admission.strict else "best_effort",
+        "parent_job_id": admission.parent_job_id,
         "callback": None if admission.callback_url is None else origin(admission.callback_url),
     }
 

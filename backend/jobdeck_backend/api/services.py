@@ -1,5 +1,6 @@
 """What the routes work with, made once by the composition root."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -8,6 +9,11 @@ from fastapi import Depends, Request
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.streams import Streaming
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands.admission import Terms
+from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.faults import FaultPoint, reached
+from jobdeck_backend.jobs.records import Admission
 from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
@@ -39,6 +45,25 @@ class Services:
     workers: Workers
     pruner: Pruner
     artifact_files: ArtifactFiles
+
+    def terms(self) -> Terms:
+        """What admissions are measured by now: live slots, or those to come while there is no picture of Dask."""
+        settings, snapshot = self.settings, self.cluster.snapshot
+        configured = settings.max_running_async_jobs * settings.dask_threads_per_worker
+        return Terms(
+            slots=(snapshot.slots if snapshot is not None else 0) or configured,
+            assumed_service_s=settings.assumed_service_s,
+            unfinished_jobs_max=settings.unfinished_jobs_max,
+            unfinished_jobs_per_principal_max=settings.unfinished_jobs_per_principal_max,
+            submissions_per_minute_max=settings.submissions_per_minute_max,
+        )
+
+
+async def admit(serving: Services, new: NewJob) -> Admission:
+    """Store a job durably, or raise why not."""
+    admission = await asyncio.wrap_future(serving.writer.submit(submit, new, now(), serving.terms()))
+    reached(FaultPoint.ADMITTED, admission.job_id)
+    return admission
 
 
 async def _services(request: Request) -> Services:

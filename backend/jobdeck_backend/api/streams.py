@@ -1,12 +1,13 @@
 """One job's event stream (R26–R30): replay without limit, then live, the terminal status last."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio
 import orjson
+from sqlalchemy.exc import DBAPIError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
@@ -94,37 +95,57 @@ def is_settled(job: Job) -> bool:
 
 @dataclass
 class Place:
-    """How far a stream has come: the sequence number of the last event sent."""
+    """How far a stream has come."""
 
     cursor: int
+    """The sequence number of the last event sent."""
+    announced: bool = False
+    """Whether the replay is over: from here on each change of status is told after its event."""
+
+    def frames(self, events_: Iterable[StoredEvent]) -> bytes:
+        """The frames of the next events of the log."""
+        frames = []
+        for event in events_:
+            self.cursor = event.seq
+            frames.append(stored(event))
+            if self.announced and event.status is not None and not Status(event.status).terminal:
+                frames.append(control("job.status", {"status": event.status}))
+        return b"".join(frames)
 
 
 async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
-    """The frames of one job's stream after ``cursor``. The job must exist; if it is pruned meanwhile, they end."""
-    with suppress(JobNotFound):
-        async for chunk in _job_frames(streaming, job_id, cursor):
-            yield chunk
+    """The frames of one job's stream after ``cursor``. The job must exist; if it is pruned meanwhile, they end.
 
-
-async def _job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
+    A cursor beyond the log's end counts as its end: what is not written yet, nobody has seen (R27).
+    """
     yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
-    place, reconnected, announced = Place(cursor), cursor > 0, False
+    try:
+        async for chunk in _frames(streaming, job_id, cursor):
+            yield chunk
+    except JobNotFound:
+        return
+    except DBAPIError:
+        yield control("job.error", {"error": "the event log cannot be read just now; reconnect to go on"})
+
+
+async def _frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
+    place, reconnected = Place(cursor), cursor > 0
     with streaming.tailer.subscribe(job_id) as subscription:
         while not subscription.dropped:
             admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
+            place.cursor = min(place.cursor, job.event_seq)
             if page:
-                place.cursor = page[-1].seq
-                yield b"".join(map(stored, page))
+                yield place.frames(page)
             if len(page) == PAGE:
                 continue
-            if not announced:
+            if not place.announced:
                 yield control("stream.mode", {"mode": "live"})
             if is_settled(job):
                 yield status_frame(admission, job, reconnected=reconnected)
                 return
-            if not announced:
+            if not place.announced:
                 yield status_frame(admission, job, reconnected=reconnected)
-                announced = True
+                place.announced = True
             if job.status.terminal:
                 await _arrival(subscription, SETTLE_LOOK_S)
             else:
@@ -159,21 +180,10 @@ async def _live(streaming: Streaming, subscription: Subscription, place: Place) 
         if streaming.stopping.is_set() or subscription.dropped:
             return
         new, behind = subscription.take()
-        frames = []
-        terminal = False
-        for event in new:
-            if event.seq <= place.cursor:
-                continue  # the replay had it already
-            if event.seq != place.cursor + 1:
-                behind = True
-                break
-            place.cursor = event.seq
-            frames.append(stored(event))
-            if event.status is not None:
-                terminal = Status(event.status).terminal
-                if not terminal:
-                    frames.append(control("job.status", {"status": event.status}))
-        if frames:
-            yield b"".join(frames)
-        if terminal or behind:
+        unseen = [event for event in new if event.seq > place.cursor]  # the replay had the others
+        following = [event for number, event in enumerate(unseen, place.cursor + 1) if event.seq == number]
+        if following:
+            yield place.frames(following)
+        terminal = any(event.status and Status(event.status).terminal for event in following)
+        if terminal or behind or len(following) < len(unseen):
             return

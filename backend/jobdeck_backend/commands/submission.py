@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from jobdeck_backend.clock import LATEST
 from jobdeck_backend.commands import notices
+from jobdeck_backend.commands.admission import NO_TERMS, Terms, dispatch_deadline, keep_limits
 from jobdeck_backend.errors import InvalidInput, JobExists, NotEligible
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Status
@@ -35,47 +36,45 @@ class NewJob:
     after_policy: str = "succeeded"
     stages_total: int | None = None
     callback_url: str | None = None
+    strict: bool = False
+    parent_job_id: str | None = None
+
+    @property
+    def predecessors(self) -> tuple[str, ...]:
+        """What it waits for, once each, in an order that does not depend on the caller's."""
+        return tuple(sorted(set(self.after)))
 
     def content_hash(self) -> str:
         """What makes two requests the same (R2), whatever their ids."""
-        content = (self.agent_type, self.input, self.data_sources, self.after, self.after_policy)
+        content = (self.agent_type, self.input, self.data_sources, self.predecessors, self.after_policy)
         return hashlib.sha256(orjson.dumps(content)).hexdigest()
 
 
-def submit(tx: Connection, new: NewJob, now: float) -> Admission:
+def submit(tx: Connection, new: NewJob, now: float, terms: Terms = NO_TERMS) -> Admission:
     """Store the promise. Nothing here needs Dask.
 
     Raises ``JobExists`` (with ``request_matches``), ``InvalidInput`` for an unknown predecessor or a deadline
-    that has passed, ``NotEligible`` when the thread has a live job.
+    that has passed, ``NotEligible`` when the thread has a live job, and what ``commands.admission`` refuses with.
     """
     job_id = new.job_id or str(uuid4())
     if job_id in new.after:
         raise InvalidInput(f"job {job_id} cannot come after itself; nothing was stored")
-    deadline = new.deadline if new.deadline_seconds is None else now + new.deadline_seconds
-    admission = Admission(
-        job_id=job_id,
-        thread_id=new.thread_id or job_id,
-        agent_type=new.agent_type,
-        queue=new.queue,
-        owner=new.owner,
-        input=new.input,
-        request_hash=new.content_hash(),
-        data_sources=None if new.data_sources is None else orjson.dumps(new.data_sources).decode(),
-        expiry_seconds=new.expiry_seconds,
-        deadline=deadline,
-        priority=new.priority,
-        after_policy=new.after_policy,
-        accepted_at=now,
-        callback_url=new.callback_url,
-    )
+    admission = admission_of(new, job_id, now)
+    deadline = admission.deadline
     _insert(tx, admission)
     if deadline is not None and deadline <= now:
         raise InvalidInput("the deadline has passed already; nothing was stored")
     if deadline is not None and deadline > LATEST:
         raise InvalidInput("the deadline is after the year 9999; nothing was stored")
-    jobs.insert_job(tx, admission, dependent=bool(new.after), stages_total=new.stages_total)
-    if new.after:
-        _depend(tx, job_id, new.after, deadline)
+    _must_exist(tx, new.predecessors)
+    keep_limits(tx, admission, terms)
+    due = dispatch_deadline(tx, admission, new.predecessors, terms)
+    jobs.insert_job(
+        tx, admission, dispatch_deadline=due, dependent=bool(new.after), stages_total=new.stages_total
+    )
+    jobs.insert_dependencies(tx, job_id, new.predecessors)
+    if deadline is not None:
+        jobs.hasten_predecessors(tx, new.predecessors, due)
     actor = new.owner or "caller"
     jobs.insert_transition(
         tx,
@@ -93,6 +92,28 @@ def submit(tx: Connection, new: NewJob, now: float) -> Admission:
     return admission
 
 
+def admission_of(new: NewJob, job_id: str, now: float) -> Admission:
+    """The promise that a request asks for, accepted at ``now``."""
+    return Admission(
+        job_id=job_id,
+        thread_id=new.thread_id or job_id,
+        agent_type=new.agent_type,
+        queue=new.queue,
+        owner=new.owner,
+        input=new.input,
+        request_hash=new.content_hash(),
+        data_sources=None if new.data_sources is None else orjson.dumps(new.data_sources).decode(),
+        expiry_seconds=new.expiry_seconds,
+        deadline=new.deadline if new.deadline_seconds is None else now + new.deadline_seconds,
+        priority=new.priority,
+        after_policy=new.after_policy,
+        accepted_at=now,
+        callback_url=new.callback_url,
+        strict=new.strict,
+        parent_job_id=new.parent_job_id,
+    )
+
+
 def _insert(tx: Connection, admission: Admission) -> None:
     try:
         inserted = jobs.insert_admission(tx, admission)
@@ -104,10 +125,7 @@ def _insert(tx: Connection, admission: Admission) -> None:
         raise JobExists(f"Job already exists: {admission.job_id}", request_matches=matches)
 
 
-def _depend(tx: Connection, job_id: str, after: tuple[str, ...], deadline: float | None) -> None:
-    unknown = sorted(set(after) - jobs.existing_job_ids(tx, after))
+def _must_exist(tx: Connection, after: tuple[str, ...]) -> None:
+    unknown = sorted(set(after) - jobs.existing_job_ids(tx, after)) if after else []
     if unknown:
         raise InvalidInput(f"after names unknown jobs: {', '.join(unknown[:5])}; nothing was stored")
-    jobs.insert_dependencies(tx, job_id, sorted(set(after)))
-    if deadline is not None:
-        jobs.hasten_predecessors(tx, sorted(set(after)), deadline)

@@ -29,6 +29,10 @@ class Ahead:
     started_at: float | None = None
     predecessors: Collection[str] = ()
     """Those still unfinished."""
+    order: tuple[float, int, float] = (0.0, 0, 0.0)
+    """Its place in the dispatch order: dispatch deadline, negated priority, acceptance."""
+    strict_deadline: float | None = None
+    """What a strict admission was promised."""
 
 
 @dataclass(frozen=True, slots=True)

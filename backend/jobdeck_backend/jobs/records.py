@@ -61,6 +61,10 @@ class Admission:
     outcome_reason: str | None = None
     finished_at: float | None = None
     callback_url: str | None = None
+    strict: bool = False
+    """Accepted only because its deadline can be met; no later admission may change that (R12)."""
+    parent_job_id: str | None = None
+    """The job whose report this one edits."""
 
     def is_overdue(self, now: float) -> bool:
         """Whether its deadline is reached (R8)."""

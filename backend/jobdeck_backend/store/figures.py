@@ -1,9 +1,11 @@
 """What the counts, the forecast and the queues are computed from."""
 
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, func, select
 
+from jobdeck_backend.jobs.forecast import Ahead
 from jobdeck_backend.jobs.records import UNFINISHED, Outcome, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs
 
@@ -22,6 +24,28 @@ class LineRow(NamedTuple):
     delivered_epoch: int | None
     held: bool
     started_at: float | None
+    dispatch_deadline: float
+    priority: int
+    strict: bool
+
+    def ahead(self, predecessors: Sequence[str]) -> Ahead:
+        """The job as the forecast counts it; ``predecessors``: what it waits for."""
+        started_at = self.started_at if self.status == Status.RUNNING else None
+        order = (self.dispatch_deadline, -self.priority, self.accepted_at)
+        return Ahead(
+            self.job_id,
+            self.workflow,
+            started_at,
+            predecessors,
+            order,
+            self.deadline if self.strict else None,
+        )
+
+    def goes(self, paused: Container[str]) -> bool:
+        """Whether it runs or will start by itself; ``paused``: queues that are."""
+        return self.status == Status.RUNNING or (
+            not self.held and (self.delivered_epoch is not None or self.queue not in paused)
+        )
 
 
 # In dispatch order.
@@ -36,6 +60,9 @@ _LINE = (
         jobs.c.delivered_epoch,
         jobs.c.held_reason.is_not(None),
         jobs.c.started_at,
+        jobs.c.dispatch_deadline,
+        jobs.c.priority,
+        admissions.c.strict,
     )
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.status.in_(UNFINISHED))

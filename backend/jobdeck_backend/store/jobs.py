@@ -86,13 +86,22 @@ def insert_admission(tx: Connection, admission: Admission) -> bool:
     return tx.execute(_INSERT_ADMISSION, columns_of(admission)).rowcount == 1
 
 
-def insert_job(tx: Connection, admission: Admission, *, dependent: bool, stages_total: int | None) -> None:
+def insert_job(
+    tx: Connection,
+    admission: Admission,
+    *,
+    dispatch_deadline: float,
+    dependent: bool,
+    stages_total: int | None,
+) -> None:
     """Store the job record of a new admission, which comes with one event."""
+    own = NO_DEADLINE if admission.deadline is None else admission.deadline
     row = {
         "job_id": admission.job_id,
         "status": Status.SUBMITTED,
         "event_seq": 1,
-        "dispatch_deadline": NO_DEADLINE if admission.deadline is None else admission.deadline,
+        "dispatch_deadline": dispatch_deadline,
+        "yielded_deadline": own if dispatch_deadline > own else None,
         "priority": admission.priority,
         "accepted_at": admission.accepted_at,
         "dependent": dependent,
@@ -272,6 +281,12 @@ def load_stages(tx: Connection, job_id: str) -> list[StageRun]:
         select(*_STAGE).where(stages.c.job_id == job_id).order_by(stages.c.completed_at, stages.c.step)
     )
     return [StageRun(*row) for row in tx.execute(statement)]
+
+
+def last_transition_at(tx: Connection, job_id: str) -> float:
+    """When a job's status was last written."""
+    statement = select(func.max(transitions.c.at)).where(transitions.c.job_id == job_id)
+    return float(tx.execute(statement).scalar_one())
 
 
 def load_transitions(tx: Connection, job_id: str) -> list[dict[str, Any]]:

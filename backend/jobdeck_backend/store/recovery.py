@@ -84,6 +84,7 @@ def candidates(tx: Connection, now: float, *, with_held: bool) -> list[Candidate
     asked = [
         select(jobs.c.job_id).where(jobs.c.status == Status.RUNNING),
         select(jobs.c.job_id).where(jobs.c.status == Status.SUBMITTED, jobs.c.dispatch_deadline <= now),
+        select(jobs.c.job_id).where(jobs.c.status == Status.SUBMITTED, jobs.c.yielded_deadline <= now),
         select(attempts.c.job_id).where(attempts.c.ended_at.is_(None)),
         select(jobs.c.job_id).where(UNACKNOWLEDGED),
     ]

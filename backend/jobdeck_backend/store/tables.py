@@ -12,16 +12,21 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
+    false,
     text,
 )
 
 metadata = MetaData()
 
+# The workflow API takes ids of its callers' making; a thread without a name of its own has its first job's.
+JobId = String(256)
+
 admissions = Table(
     "admissions",
     metadata,
-    Column("job_id", String(64), primary_key=True),
-    Column("thread_id", String(64), nullable=False),
+    Column("job_id", JobId, primary_key=True),
+    Column("thread_id", JobId, nullable=False),
     Column("agent_type", String(128), nullable=False),
     Column("queue", String(64), nullable=False),
     Column("owner", Text),
@@ -37,6 +42,8 @@ admissions = Table(
     Column("outcome", String(16)),
     Column("outcome_reason", Text),
     Column("finished_at", Float, index=True),
+    Column("strict", Boolean, nullable=False, server_default=false()),
+    Column("parent_job_id", JobId),
 )
 Index("admissions_thread", admissions.c.thread_id)
 # One live job per thread (R21).
@@ -48,10 +55,14 @@ Index(
     postgresql_where=admissions.c.outcome.is_(None),
 )
 
+# The few promises that later admissions must not break (R12).
+_STRICT = and_(admissions.c.strict, admissions.c.outcome.is_(None))
+Index("admissions_strict", admissions.c.strict, sqlite_where=_STRICT, postgresql_where=_STRICT)
+
 jobs = Table(
     "jobs",
     metadata,
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), primary_key=True),
     Column("status", String(16), nullable=False),
     Column("attempt", Integer, nullable=False, server_default="0"),
     Column("fence", Integer, nullable=False, server_default="0"),
@@ -78,6 +89,8 @@ jobs = Table(
     Column("stages_total", Integer),
     Column("progress_at", Float),
     Column("note", Text),
+    # Its own deadline, where it gave way to strict jobs and so stands in the line behind it.
+    Column("yielded_deadline", Float),
 )
 Index(
     "jobs_backlog",
@@ -89,6 +102,8 @@ Index(
     jobs.c.accepted_at,
 )
 Index("jobs_deadline", jobs.c.status, jobs.c.dispatch_deadline)
+_YIELDED = jobs.c.yielded_deadline.is_not(None)
+Index("jobs_yielded", jobs.c.yielded_deadline, sqlite_where=_YIELDED, postgresql_where=_YIELDED)
 # The few jobs whose cancel no worker has acknowledged yet.
 UNACKNOWLEDGED = text(
     "cancel_requested_at IS NOT NULL AND cancel_acknowledged_at IS NULL AND revoked_at IS NULL"
@@ -103,15 +118,15 @@ Index(
 dependencies = Table(
     "dependencies",
     metadata,
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
-    Column("predecessor_id", String(64), ForeignKey("admissions.job_id"), primary_key=True, index=True),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), primary_key=True),
+    Column("predecessor_id", JobId, ForeignKey("admissions.job_id"), primary_key=True, index=True),
 )
 
 transitions = Table(
     "transitions",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False, index=True),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), nullable=False, index=True),
     Column("at", Float, nullable=False),
     Column("from_status", String(16)),
     Column("to_status", String(16), nullable=False),
@@ -125,7 +140,7 @@ events = Table(
     "events",
     metadata,
     Column("position", Integer, primary_key=True),
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), nullable=False),
     Column("seq", Integer, nullable=False),
     Column("type", String(64), nullable=False),
     Column("at", Float, nullable=False),
@@ -138,7 +153,7 @@ events = Table(
 attempts = Table(
     "attempts",
     metadata,
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), primary_key=True),
     Column("attempt", Integer, primary_key=True),
     Column("fence", Integer, nullable=False),
     Column("worker", String(128), nullable=False),
@@ -157,7 +172,7 @@ Index("attempts_live", attempts.c.worker, sqlite_where=_LIVE, postgresql_where=_
 stages = Table(
     "stages",
     metadata,
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), primary_key=True),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), primary_key=True),
     Column("node", String(128), primary_key=True),
     Column("step", Integer, primary_key=True),
     Column("attempt", Integer, nullable=False),
@@ -171,8 +186,8 @@ stages = Table(
 effects = Table(
     "effects",
     metadata,
-    Column("key", String(512), primary_key=True),
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False),
+    Column("key", String(1024), primary_key=True),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), nullable=False),
     Column("name", String(128), nullable=False),
     Column("node", String(128), nullable=False),
     Column("step", Integer, nullable=False),
@@ -193,7 +208,7 @@ artifacts = Table(
     "artifacts",
     metadata,
     Column("artifact_id", String(64), primary_key=True),
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), nullable=False),
     Column("sha256", String(64), nullable=False, index=True),
     Column("filename", Text, nullable=False),
     Column("file_path", Text, nullable=False),
@@ -216,7 +231,7 @@ notifications = Table(
     "notifications",
     metadata,
     Column("id", String(64), primary_key=True),
-    Column("job_id", String(64), ForeignKey("admissions.job_id"), nullable=False, index=True),
+    Column("job_id", JobId, ForeignKey("admissions.job_id"), nullable=False, index=True),
     Column("name", String(16), nullable=False),
     Column("url", Text, nullable=False),
     Column("body", Text, nullable=False),
@@ -256,7 +271,7 @@ audit = Table(
     Column("at", Float, nullable=False),
     Column("actor", String(128), nullable=False),
     Column("act", String(32), nullable=False),
-    Column("job_id", String(64), index=True),
+    Column("job_id", JobId, index=True),
     Column("version", Integer),
     Column("reason", Text),
     Column("result", Text, nullable=False),

@@ -14,6 +14,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.errors import GraphBubbleUp
+from tenacity import RetryCallState
 
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.workflows.context import JobContext
@@ -24,6 +25,7 @@ TOOL_OUTPUT_CHARACTERS_MAX = 8_000
 STAGE_OUTPUT_CHARACTERS_MAX = 2_000
 ERROR_CHARACTERS_MAX = 1_000
 _STEP_TAG = "graph:step:"
+_RETRY_TAG = "retry:attempt:"
 
 
 class EventCallback(BaseCallbackHandler):
@@ -42,6 +44,7 @@ class EventCallback(BaseCallbackHandler):
         self._job_id = context.job_id
         self._workflow = workflow
         self._stages: dict[UUID, tuple[str, int]] = {}
+        self._failed: dict[tuple[str, int], str] = {}
         self._calls: dict[UUID, tuple[str, dict[str, Any]]] = {}
 
     # Stages
@@ -59,7 +62,10 @@ class EventCallback(BaseCallbackHandler):
         """A graph node is about to run; every other chain event is LangGraph's own business."""
         stage = place(metadata)
         if stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
+            self._tell_retry(tags, str((serialized or {}).get("name") or "a chain"), metadata)
             return
+        if stage in self._failed:  # its retry policy runs it again
+            self._retrying(stage[0], self._failed.pop(stage), self._metadata(stage))
         self._recorder.stage_started(*stage)
         self._ledger.stage_started(*stage)
         self._stages[run_id] = stage
@@ -86,6 +92,7 @@ class EventCallback(BaseCallbackHandler):
         """A graph node raised; a cancel or an interrupt is no failure."""
         stage = self._stages.pop(run_id, None)
         if stage is not None and not _is_stop(error):
+            self._failed[stage] = type(error).__name__
             metadata = {**self._metadata(stage), "error": _error_text(error)}
             self._record("workflow.end", run_id, name=stage[0], metadata=metadata)
 
@@ -97,10 +104,12 @@ class EventCallback(BaseCallbackHandler):
         messages: list[list[BaseMessage]],
         *,
         run_id: UUID,
+        tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """A chat model was called."""
+        self._tell_retry(tags, _name(serialized, kwargs, "model"), metadata)
         extra = {"message_count": sum(map(len, messages))}
         self._call_started("llm.start", run_id, _name(serialized, kwargs, "model"), metadata, extra=extra)
 
@@ -110,10 +119,12 @@ class EventCallback(BaseCallbackHandler):
         prompts: list[str],
         *,
         run_id: UUID,
+        tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """A completion model was called."""
+        self._tell_retry(tags, _name(serialized, kwargs, "model"), metadata)
         extra = {"prompt_count": len(prompts)}
         self._call_started("llm.start", run_id, _name(serialized, kwargs, "model"), metadata, extra=extra)
 
@@ -126,6 +137,12 @@ class EventCallback(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         """A model call is complete."""
         self._call_ended("llm.end", run_id, extra=_usage(response))
+
+    def on_retry(self, retry_state: RetryCallState, *, run_id: UUID, **_: Any) -> None:
+        """A model's own client tries a failed call again."""
+        error = retry_state.outcome.exception() if retry_state.outcome else None
+        name, own = self._calls.get(run_id, ("the model", self._metadata(None)))
+        self._retrying(name, type(error).__name__, own)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         """A model call failed; whether it is tried again is told by a ``retry``."""
@@ -140,11 +157,13 @@ class EventCallback(BaseCallbackHandler):
         input_str: str,
         *,
         run_id: UUID,
+        tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         inputs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """A tool was called; its input is kept as an object."""
+        self._tell_retry(tags, _name(serialized, kwargs, "tool"), metadata)
         arguments = inputs if inputs is not None else {"input": input_str}
         data = {"input": {key: bounded(item, TOOL_OUTPUT_CHARACTERS_MAX) for key, item in arguments.items()}}
         self._call_started("tool.start", run_id, _name(serialized, kwargs, "tool"), metadata, data=data)
@@ -166,6 +185,17 @@ class EventCallback(BaseCallbackHandler):
             self._call_ended("tool.end", run_id, data={"output": text}, extra={"error": text})
 
     # What they share
+
+    def _tell_retry(self, tags: list[str] | None, name: str, metadata: dict[str, Any] | None) -> None:
+        """A run that LangChain's ``with_retry`` starts again carries the number of its try as a tag."""
+        if any(tag.startswith(_RETRY_TAG) for tag in tags or ()):
+            self._retrying(name, None, self._metadata(place(metadata)))
+
+    def _retrying(self, name: str, error: str | None, metadata: Mapping[str, Any]) -> None:
+        after = "" if error is None else f": {error}"
+        self._recorder.record(
+            "job.update", name="retry", data={"output": f"Retrying {name}{after}"}, metadata=metadata
+        )
 
     def _call_started(
         self,

@@ -90,6 +90,11 @@ def _portfolio_summary(facts: dict[str, Any], _tools: tuple[str, ...]) -> Reply:
     return Reply(text=" ".join(said))
 
 
+def _rewrite_report(facts: dict[str, Any], _tools: tuple[str, ...]) -> Reply:
+    """A script cannot follow an instruction: it keeps the report and says what was asked."""
+    return Reply(text=f"> Edit asked for: {facts['instruction']}\n\n{facts['report']}")
+
+
 def _listed(texts: list[str]) -> str:
     lowered = [text[0].lower() + text[1:] for text in texts]
     return lowered[0] if len(lowered) == 1 else f"{', '.join(lowered[:-1])} and {lowered[-1]}"
@@ -104,4 +109,5 @@ _TASKS: dict[str, Callable[[dict[str, Any], tuple[str, ...]], Reply]] = {
     "review_note": _review_note,
     "review_summary": _review_summary,
     "portfolio_summary": _portfolio_summary,
+    "rewrite_report": _rewrite_report,
 }

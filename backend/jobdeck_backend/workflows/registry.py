@@ -13,6 +13,24 @@ from jobdeck_backend.workflows.probe_input import check_probe, count_probe_stage
 from jobdeck_backend.workflows.review_input import REVIEW_STAGES, check_document, review_stages
 
 PORTFOLIO_STAGES = ("gather", "compare", "report")
+REWRITE_STAGES = ("rewrite",)
+REPORT_REWRITER = "report_rewriter"
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Something a workflow can read from."""
+
+    id: str
+    name: str
+    description: str
+    default_enabled: bool = True
+    requires_auth: bool = False
+    per_user_auth: bool = False
+
+
+DOCUMENT = DataSource("document", "Submitted document", "The document that came as the job's own input.")
+DATA_SOURCES = (DOCUMENT,)
 
 
 @dataclass(frozen=True)
@@ -49,6 +67,10 @@ class Workflow:
     module: str
     stages: tuple[str, ...]
     public: bool = True
+    internal: bool = False
+    """Whether only the server itself starts it."""
+    data_sources: tuple[str, ...] = ()
+    """Ids of the data sources it can use."""
     check_input: Callable[[str], None] = _accept
     """Raises ``ValueError`` with a sentence for the caller when the input cannot be run."""
     count_stages: Callable[[str], int] | None = None
@@ -86,6 +108,7 @@ WORKFLOWS: tuple[Workflow, ...] = (
         count_stages=lambda request: len(review_stages(request)),
         artifacts=True,
         output_schema=_REPORT_WITH_DATA,
+        data_sources=(DOCUMENT.id,),
     ),
     Workflow(
         name="portfolio",
@@ -95,6 +118,16 @@ WORKFLOWS: tuple[Workflow, ...] = (
         ),
         module="jobdeck_backend.workflows.graphs.portfolio",
         stages=PORTFOLIO_STAGES,
+        output_schema=_REPORT_WITH_DATA,
+    ),
+    Workflow(
+        name=REPORT_REWRITER,
+        description="Edits the report of a finished job as it is asked to. Started by a report's edit.",
+        module="jobdeck_backend.workflows.graphs.report_rewriter",
+        stages=REWRITE_STAGES,
+        public=False,
+        internal=True,
+        input_schema={"type": "string", "contentMediaType": "application/json"},
         output_schema=_REPORT_WITH_DATA,
     ),
     Workflow(

@@ -26,6 +26,7 @@ INPUT_BYTES_MAX = 64 << 20
     type=click.FloatRange(min=0, min_open=True),
     help="From acceptance, queue wait included.",
 )
+@click.option("--strict", is_flag=True, help="Only if that deadline can be met; else nothing is stored.")
 @click.option("--after", multiple=True, metavar="JOB", help="Wait for this job to succeed (may be repeated).")
 @click.option("--queue", help="The queue to line up under (default: the workflow's).")
 @click.option("--priority", type=int, help="Breaks ties between equal deadlines; higher goes first.")
@@ -34,7 +35,7 @@ INPUT_BYTES_MAX = 64 << 20
 @json_option
 @target_options
 def submit_command(
-    target: Target, *, agent: str, text: str, follows: bool, as_json: bool, **options: object
+    target: Target, *, agent: str, text: str, strict: bool, follows: bool, as_json: bool, **options: object
 ) -> int:
     """Submit a job of the workflow AGENT with an INPUT: text, - for standard input, or @FILE.
 
@@ -43,6 +44,7 @@ def submit_command(
     request: dict[str, object] = {"agent_type": agent, "input": _input(text)}
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
     request |= {name: value for name, value in given.items() if value not in (None, [])}
+    request |= {"admission": "strict"} if strict else {}
     url = target.url()
     job_id = asyncio.run(_submit(url, request, as_json=as_json, one_line=follows))
     return asyncio.run(follow(url, job_id, as_json=as_json)) if follows else OK

@@ -8,7 +8,7 @@ from jobdeck_tui.text.sanitise import one_line
 
 from . import models
 from .artifacts import artifact
-from .fields import NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
+from .fields import ID_LIMIT, NAME_LIMIT, NOTE_LIMIT, Fields, Unreadable, json_line, many, moment, safe_json
 from .recovery import recovery
 from .storage import StorageState
 from .storage import state as storage_state
@@ -22,7 +22,7 @@ LATE_RESULT_LIMIT = 4_000
 def job(data: object) -> models.Job:
     """Read one row of the job list."""
     row = Fields(data)
-    job_id, thread_id = row.text("job_id"), row.text("thread_id")
+    job_id, thread_id = row.job_id(), row.text("thread_id", ID_LIMIT)
     return models.Job(
         job_id=job_id,
         queue=row.name("queue"),
@@ -49,7 +49,7 @@ def job(data: object) -> models.Job:
         cancel_requested_at=row.maybe_time("cancel_requested_at"),
         cancel_acknowledged_at=row.maybe_time("cancel_acknowledged_at"),
         slot_taken=row.flag("slot_taken"),
-        after=row.texts("after"),
+        after=row.texts("after", ID_LIMIT),
         thread_id=job_id if thread_id == job_id else thread_id,  # mostly the same: then kept once
         note=row.maybe_text("note", NOTE_LIMIT),
         error=row.maybe_text("error", NOTE_LIMIT),
@@ -112,7 +112,7 @@ def event(data: object) -> models.Event:
     """Read one stored event of the feed over all jobs."""
     row = Fields(data)
     return models.Event(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         seq=row.integer("seq"),
         type=row.text("type"),
         at=row.maybe_time("at"),
@@ -269,7 +269,7 @@ def disagreement(data: object) -> models.Disagreement:
     row = Fields(data)
     return models.Disagreement(
         kind=row.text("kind"),
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         text=row.text("text", NOTE_LIMIT),
         seconds=row.number("seconds"),
     )
@@ -310,7 +310,7 @@ def audit_row(data: object) -> models.AuditRow:
         at=row.time("at"),
         actor=row.text("actor"),
         act=row.text("act"),
-        job_id=row.maybe_text("job_id"),
+        job_id=row.maybe_text("job_id", ID_LIMIT),
         version=row.maybe_integer("version"),
         reason=row.maybe_text("reason", NOTE_LIMIT),
         result=row.text("result", NOTE_LIMIT),
@@ -335,7 +335,7 @@ def report(data: object) -> models.Report:
     """Read a job's report."""
     row = Fields(data)
     return models.Report(
-        job_id=row.text("job_id"), has_report=row.flag("has_report"), text=row.body("report", REPORT_LIMIT)
+        job_id=row.job_id(), has_report=row.flag("has_report"), text=row.body("report", REPORT_LIMIT)
     )
 
 
@@ -343,7 +343,7 @@ def submitted(data: object) -> models.Submitted:
     """Read the answer to an accepted job."""
     row = Fields(data)
     return models.Submitted(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         workflow=row.text("agent_type"),
         created_at=row.time("created_at"),
         deadline=row.maybe_time("deadline"),

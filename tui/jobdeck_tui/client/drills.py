@@ -77,7 +77,7 @@ def _evidence(data: object) -> DrillEvidence:
     """Read whether one job's completed stages ran again."""
     row = Fields(data)
     return DrillEvidence(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         stages_before=row.texts("stages_before"),
         stages_after=row.texts("stages_after"),
         repeated=row.integer("repeated"),

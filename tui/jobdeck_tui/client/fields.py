@@ -12,6 +12,8 @@ from jobdeck_tui.text.sanitise import block, one_line
 Item = TypeVar("Item")
 
 NAME_LIMIT = 200
+ID_LIMIT = 256
+"""Of a job's id, which is never cut: acts are addressed by it."""
 NOTE_LIMIT = 2_000
 STRING_LIMIT = 20_000
 DEPTH_LIMIT = 12
@@ -39,6 +41,10 @@ class Fields:
         if not isinstance(value, str):
             raise Unreadable(f"{name} is not a string")
         return one_line(value, limit)
+
+    def job_id(self, name: str = "job_id") -> str:
+        """Read a job's id. The server takes none that is not safe as it is."""
+        return self.text(name, ID_LIMIT)
 
     def name(self, name: str) -> str:
         """Read a required string that many rows share: kept once, however many rows there are."""

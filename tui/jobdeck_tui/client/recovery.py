@@ -108,7 +108,7 @@ def plan(data: object) -> RecoveryPlan:
 def _line(data: object) -> PlanLine:
     row = Fields(data)
     return PlanLine(
-        job_id=row.text("job_id"),
+        job_id=row.job_id(),
         action=row.text("action"),
         reason=row.text("reason", NOTE_LIMIT),
         evidence=row.free("evidence"),
@@ -125,7 +125,7 @@ def applied(data: object) -> AppliedPlan:
 def _result(data: object) -> AppliedLine:
     row = Fields(data)
     return AppliedLine(
-        row.text("job_id"), row.maybe_text("action"), row.text("result"), row.text("why", NOTE_LIMIT)
+        row.job_id(), row.maybe_text("action"), row.text("result"), row.text("why", NOTE_LIMIT)
     )
 
 
@@ -139,4 +139,4 @@ def fsck(data: object) -> Fsck:
 
 def _violation(data: object) -> Violation:
     row = Fields(data)
-    return Violation(row.text("invariant"), row.text("job_id"), row.text("text", NOTE_LIMIT))
+    return Violation(row.text("invariant"), row.job_id(), row.text("text", NOTE_LIMIT))

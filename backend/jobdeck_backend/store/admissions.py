@@ -1,0 +1,46 @@
+"""What admissions are counted by: unfinished ones, recent ones, strict ones."""
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from jobdeck_backend.store.tables import admissions
+
+# Any number; every process that admits takes the same lock.
+_ADMISSION_LOCK = 0x6A6F62_6465
+_UNFINISHED = select(func.count()).where(admissions.c.outcome.is_(None))
+_ANY_STRICT = select(admissions.c.job_id).where(admissions.c.strict, admissions.c.outcome.is_(None)).limit(1)
+
+
+def serialise(tx: Connection) -> None:
+    """Let no other process weigh an admission until this transaction ends. SQLite's write lock does so already."""
+    if tx.dialect.name == "postgresql":
+        tx.execute(select(func.pg_advisory_xact_lock(_ADMISSION_LOCK)))
+
+
+def unfinished(tx: Connection) -> int:
+    """How many jobs have no outcome yet."""
+    return int(tx.execute(_UNFINISHED).scalar_one())
+
+
+def unfinished_of(tx: Connection, owner: str | None) -> int:
+    """How many jobs of one owner have no outcome yet."""
+    return int(tx.execute(_UNFINISHED.where(_is_of(owner))).scalar_one())
+
+
+def accepted_since(tx: Connection, owner: str | None, since: float, limit: int) -> list[float]:
+    """When the newest admissions of an owner since then were accepted, newest first."""
+    statement = (
+        select(admissions.c.accepted_at)
+        .where(admissions.c.accepted_at > since, _is_of(owner))
+        .order_by(admissions.c.accepted_at.desc())
+        .limit(limit)
+    )
+    return list(tx.execute(statement).scalars())
+
+
+def any_strict(tx: Connection) -> bool:
+    """Whether an unfinished job was promised its deadline."""
+    return tx.execute(_ANY_STRICT).first() is not None
+
+
+def _is_of(owner: str | None) -> ColumnElement[bool]:
+    return admissions.c.owner.is_(None) if owner is None else admissions.c.owner == owner

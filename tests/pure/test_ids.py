@@ -1,0 +1,43 @@
+"""Ids of callers' making: what is taken can be addressed, and is shown as it is."""
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from jobdeck_backend.jobs.ids import LENGTH_MAX, check_id
+from jobdeck_tui.client.fields import ID_LIMIT
+from jobdeck_tui.text.sanitise import one_line
+
+
+def accepted(text: str) -> bool:
+    try:
+        return check_id(text) == text
+    except ValueError:
+        return False
+
+
+@given(st.text(min_size=1, max_size=LENGTH_MAX))
+@example("e" + "\u0301" * 5)
+@example("a\u115fb")
+@example("a\ufe0fb")
+@example("a\U000e0100b")
+def test_what_is_accepted_the_deck_shows_and_addresses_unchanged(text: str) -> None:
+    if accepted(text):
+        assert one_line(text, ID_LIMIT) == text
+        assert "/" not in text
+        assert not any(unicodedata.category(character).startswith("C") for character in text)
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "a b", "A-b_c", "ünïcödé", "日本語", "\U0001f600", "?#%&", "...", "x" * LENGTH_MAX]
+)
+def test_ids_of_the_peers_clients_are_accepted(text: str) -> None:
+    assert accepted(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "..", "a/b", "\n", "\x00", "\x85", "\ud800", "\u202e", "\ufeff", "x" * 257]
+)
+def test_what_a_path_or_a_person_cannot_tell_is_refused(text: str) -> None:
+    assert not accepted(text)

@@ -1,0 +1,101 @@
+"""A job's stream for readers that are slow, or that name a place the log never had (R27, R28)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from jobdeck_backend.api.streams import Streaming, job_frames
+from jobdeck_backend.clock import now
+from jobdeck_backend.commands import execution
+from jobdeck_backend.commands.notices import notice
+from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.store import events
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import migrate
+from jobdeck_backend.store.tailer import BACKLOG_MAX, Tailer
+
+JOB = "slowly-read"
+
+
+def opened(path: Path) -> Database:
+    database = Database(path, synchronous="NORMAL")
+    migrate(database)
+    with database.write() as tx:
+        submit(tx, NewJob(agent_type="probe", input="{}", queue="probe", job_id=JOB), now())
+    return database
+
+
+async def read_until(frames: AsyncIterator[bytes], *wanted: bytes) -> bytes:
+    """What comes until all of ``wanted`` came in this order."""
+    read = b""
+    async with asyncio.timeout(10):
+        async for chunk in frames:
+            read += chunk
+            place = 0
+            for text in wanted:
+                place = read.find(text, place) + 1
+                if not place:
+                    break
+            else:
+                return read
+    raise AssertionError(f"the stream ended before {wanted}")
+
+
+def say(database: Database, count: int) -> int:
+    with database.write() as tx:
+        return events.append(tx, JOB, [notice("log", now(), "x") for _ in range(count)], now())
+
+
+async def catch_up(database: Database) -> None:
+    tailer = Tailer(database)
+    tailer.start()
+    frames = job_frames(Streaming(database, tailer, asyncio.Event()), JOB, 0)
+    await read_until(frames, b'"status":"submitted"')
+    with database.write() as tx:
+        execution.claim(tx, JOB, 0, worker="w", pid=1, epoch=1, now=now())
+    last = say(database, BACKLOG_MAX + 1)
+    async with asyncio.timeout(10):
+        while tailer.dropped == 0:
+            tailer.wake()
+            await asyncio.sleep(0)
+    read = await read_until(
+        frames, b"event: workflow.start", b'data: {"status":"running"}', f"id: {last}\n".encode()
+    )
+    assert read.count(b"event: job.status") == 1
+    await tailer.stop()
+    database.close()
+
+
+def test_a_reader_that_fell_behind_is_told_of_the_status_it_missed_in_its_place(tmp_path: Path) -> None:
+    asyncio.run(catch_up(opened(tmp_path / "jobdeck.db")))
+
+
+async def join_beyond(database: Database) -> None:
+    tailer = Tailer(database)
+    tailer.start()
+    frames = job_frames(Streaming(database, tailer, asyncio.Event()), JOB, 10**6)
+    before = await read_until(frames, b"event: job.status")
+    assert b"id: " not in before
+    first = say(database, 1)
+    tailer.wake()
+    await read_until(frames, f"id: {first}\n".encode())
+    await tailer.stop()
+    database.close()
+
+
+def test_a_cursor_beyond_the_end_is_the_end_and_misses_nothing_that_comes(tmp_path: Path) -> None:
+    asyncio.run(join_beyond(opened(tmp_path / "jobdeck.db")))
+
+
+async def read_all(database: Database) -> list[bytes]:
+    frames = job_frames(Streaming(database, Tailer(database), asyncio.Event()), JOB, 0)
+    return [chunk async for chunk in frames]
+
+
+def test_a_stream_whose_log_cannot_be_read_says_so_and_ends(tmp_path: Path) -> None:
+    database = opened(tmp_path / "jobdeck.db")
+    (tmp_path / "jobdeck.db").unlink()
+    mode, error = asyncio.run(read_all(database))
+    database.close()
+    assert mode.startswith(b"event: stream.mode")
+    assert error.startswith(b'event: job.error\ndata: {"error":')
