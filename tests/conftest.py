@@ -1,8 +1,6 @@
 """Real backends for tests that look at jobdeck from outside."""
 
-import itertools
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,12 +8,11 @@ from hypothesis import HealthCheck, settings
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from running_backend import RunningBackend
+from starting_backends import StartBackend, starting
 
 # How fast a machine is says nothing about a promise: real processes run beside these tests.
 settings.register_profile("jobdeck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("jobdeck")
-
-StartBackend = Callable[..., RunningBackend]
 
 
 @pytest.fixture(scope="session")
@@ -42,28 +39,3 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend
     running.wait_for_dask()
     yield running
     next(backends, None)
-
-
-def starting(directory: Path, database: Path | None = None) -> Iterator[StartBackend]:
-    """What ``start_backend`` gives, in a directory of the caller's; going on ends and checks them all."""
-    started: list[RunningBackend] = []
-    names = itertools.count(1)
-
-    def start(*arguments: str, state_dir: Path | None = None, **environment: str) -> RunningBackend:
-        where = state_dir or directory / f"state-{next(names)}"
-        if state_dir is None and database is not None:
-            where.mkdir()
-            shutil.copy(database, where / "jobdeck.db")
-        running = RunningBackend(where, *arguments, **environment)
-        started.append(running)
-        return running
-
-    yield start
-    failures = []
-    for running in reversed(started):  # a later one may run on the same state directory
-        try:
-            running.finish()
-        except Exception as failure:
-            failures.append(failure)
-    if failures:
-        raise ExceptionGroup("backends did not end as they should", failures)

@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import StartBackend
 from running_backend import JOBS, RunningBackend, wait_until
+from starting_backends import StartBackend
 
 LONG = '{"stages": [{"name": "long", "seconds": 120}]}'
 STRICT = {"agent_type": "probe", "input": LONG, "admission": "strict"}

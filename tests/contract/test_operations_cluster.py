@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import StartBackend
 from distributed import Client, Future
 from jobdeck_backend.api import recovery_schemas, schemas
 from running_backend import RunningBackend, wait_until
+from starting_backends import StartBackend
 
 DRILLS = "/v1/ops/drills"
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-from conftest import StartBackend
 from jobdeck_backend.api import recovery_schemas, schemas
 from running_backend import Frame, RunningBackend, frames_of, wait_until
+from starting_backends import StartBackend
 
 FEED = "/v1/ops/events/stream"
 

@@ -4,9 +4,9 @@ import os
 import signal
 import sqlite3
 
-from conftest import StartBackend
 from jobdeck_backend.api import recovery_schemas as schemas
 from running_backend import RunningBackend, wait_until
+from starting_backends import StartBackend
 
 PLAN, APPLY = "/v1/ops/recovery/plan", "/v1/ops/recovery/apply"
 STAGES = ({"name": "first"}, {"name": "long", "seconds": 1}, {"name": "last"})

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import StartBackend, starting
 from running_backend import RunningBackend, StartError, wait_until
+from starting_backends import StartBackend, starting
 
 SUBMIT = "/v1/jobs/async/submit"
 DISK_BYTES = 8 << 20

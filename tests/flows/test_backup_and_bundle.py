@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import StartBackend, starting
 from running_backend import RunningBackend, wait_until
+from starting_backends import StartBackend, starting
 from webhook_listener import listening
 
 OPS = "/v1/ops"

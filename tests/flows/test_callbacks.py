@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import starting
 from running_backend import RunningBackend, wait_until
+from starting_backends import starting
 from webhook_listener import Listener, listening
 
 SECRET = "a secret of both sides"

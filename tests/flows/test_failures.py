@@ -4,10 +4,10 @@ import json
 import os
 import signal
 
-from conftest import StartBackend
 from jobdeck_backend.api import schemas, worker_schemas
 from jobdeck_backend.store import attempts
 from running_backend import RunningBackend, wait_until
+from starting_backends import StartBackend
 
 
 def failures(backend: RunningBackend) -> list[worker_schemas.FailureKind]:

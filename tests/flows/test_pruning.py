@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import StartBackend, starting
 from jobdeck_backend.commands import operators
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
 from running_backend import RunningBackend, wait_until
+from starting_backends import StartBackend, starting
 from webhook_listener import listening
 
 OPS = "/v1/ops"

@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 import pytest
-from conftest import StartBackend
 from distributed import Worker
 from jobdeck_backend.api import schemas, worker_schemas
 from running_backend import RunningBackend, wait_until
+from starting_backends import StartBackend
 
 STAGES = ({"name": "first"}, {"name": "long", "seconds": 1.5}, {"name": "last"})
 POISON_ATTEMPTS = 3

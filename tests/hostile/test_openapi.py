@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import schemathesis
-from conftest import StartBackend
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
@@ -15,6 +14,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from starting_backends import StartBackend
 
 CHECKS = [
     not_a_server_error,

@@ -12,7 +12,7 @@ def upgrade() -> None:
     op.create_table(
         "artifacts",
         sa.Column("artifact_id", sa.String(length=64), nullable=False),
-        sa.Column("job_id", sa.String(length=64), nullable=False),
+        sa.Column("job_id", sa.String(length=256), nullable=False),
         sa.Column("sha256", sa.String(length=64), nullable=False),
         sa.Column("filename", sa.Text(), nullable=False),
         sa.Column("file_path", sa.Text(), nullable=False),
