@@ -4,14 +4,32 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 from pathlib import Path
 
 from jobdeck_backend.errors import StartRefused
 
+HOST = socket.gethostname()
+OWNER = f"{HOST}:{os.getpid()}"
+"""This process, as leases and epochs name their owner."""
 EXIT_IN_USE = 10
 EXIT_NOT_WRITABLE = 12
 FREE_BYTES_MIN = 1 << 20
 """Less room than this, and the database could not even be opened: its log needs some."""
+
+
+def owner_is_gone(owner: str) -> bool:
+    """Whether a former owner certainly ended: it was a process of this machine that does not exist."""
+    host, _, pid = owner.rpartition(":")
+    if host != HOST or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 class InstanceLock:

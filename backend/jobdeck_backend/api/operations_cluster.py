@@ -54,6 +54,7 @@ def _workers(serving: Services, known: tuple[DaskWorker, ...]) -> list[dict[str,
             "ready": one.ready,
             "memory": one.memory_bytes,
             "last_seen": round(one.last_seen_age, 3),
+            "problem": one.problem,
         }
         for one in known
     ]
@@ -64,6 +65,7 @@ def _workers(serving: Services, known: tuple[DaskWorker, ...]) -> list[dict[str,
         "ready": 0,
         "memory": 0,
         "last_seen": None,
+        "problem": None,
     }
     names = {one.name for one in known}
     for name, process in processes.items():

@@ -191,6 +191,8 @@ class SchedulerView(BaseModel):
     id: str | None
     seen_age: float | None
     dashboard_url: str | None
+    problem: str | None = Field(description="why there is no scheduler")
+    unfit: dict[str, str] = Field(description="workers that get no jobs, and why")
 
 
 class Overview(BaseModel):
@@ -242,6 +244,7 @@ class WorkerView(BaseModel):
     ready: int
     memory: int
     last_seen: float | None
+    problem: str | None = Field(description="why it gets no jobs")
 
 
 class Disagreement(BaseModel):

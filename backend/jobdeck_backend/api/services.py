@@ -11,8 +11,8 @@ from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
@@ -25,7 +25,7 @@ class Services:
     settings: Settings
     database: Database
     writer: Writer
-    cluster: EmbeddedCluster
+    cluster: Cluster
     dispatcher: Dispatcher
     reaper: Reaper
     streaming: Streaming

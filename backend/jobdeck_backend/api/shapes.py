@@ -12,7 +12,7 @@ from jobdeck_backend.jobs.forecast import ServiceTime
 from jobdeck_backend.jobs.records import Attempt, Effect, Lease, Notification, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 
 EFFECT_TEXT_SHOWN_CHARS = 4_000
 
@@ -170,11 +170,15 @@ def event(one: StoredEvent) -> bytes:
     return orjson.dumps({**head, "payload": orjson.Fragment(payload)})
 
 
-def scheduler(cluster: EmbeddedCluster, now: float) -> dict[str, Any]:
+def scheduler(cluster: Cluster, now: float) -> dict[str, Any]:
     """``SchedulerView``."""
     snapshot = cluster.snapshot
     return {
-        "state": cluster.state,
+        "state": "external" if cluster.state == "up" and not cluster.embedded else cluster.state,
+        "problem": cluster.problem,
+        "unfit": {}
+        if snapshot is None
+        else {one.name: one.problem for one in snapshot.workers if one.problem},
         "address": cluster.address,
         "epoch": cluster.epoch,
         "id": None if snapshot is None else snapshot.scheduler_id,

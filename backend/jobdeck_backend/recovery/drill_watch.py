@@ -12,7 +12,7 @@ from jobdeck_backend.jobs.records import Attempt, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.recovery.drill_record import Drill, Evidence, Step
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.scheduling.views import views
 from jobdeck_backend.store import drills, events, figures, jobs, rows
 from jobdeck_backend.store.engine import Database
@@ -69,7 +69,7 @@ class _Expectation:
 class Watch:
     """The expectations of one drill that were not seen yet."""
 
-    def __init__(self, database: Database, cluster: EmbeddedCluster, drill: Drill, before: Before) -> None:
+    def __init__(self, database: Database, cluster: Cluster, drill: Drill, before: Before) -> None:
         """Made just before the injection: what is true then is what must come back."""
         self._database = database
         self._cluster = cluster
@@ -254,7 +254,7 @@ class _StageStart:
     stage: StageKey
 
 
-def _views(tx: Connection, cluster: EmbeddedCluster, ids: Sequence[str]) -> dict[str, JobView]:
+def _views(tx: Connection, cluster: Cluster, ids: Sequence[str]) -> dict[str, JobView]:
     return {view.source.job_id: view for view in views(tx, rows.load(tx, ids), cluster.snapshot)}
 
 

@@ -16,8 +16,8 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, NotAllowed, NotEligible
 from jobdeck_backend.recovery.drill_record import Drill, Fault, Step
 from jobdeck_backend.recovery.drill_watch import Before, Watch, look_before
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.forks import ForkedProcess
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import drills
 from jobdeck_backend.store.engine import Database
@@ -37,7 +37,7 @@ class Drills:
         settings: Settings,
         database: Database,
         writer: Writer,
-        cluster: EmbeddedCluster,
+        cluster: Cluster,
         on_change: Callable[[Mapping[str, Any]], None],
     ) -> None:
         """``on_change`` gets the whole drill, as the operations API shows it, at each change."""
@@ -65,7 +65,7 @@ class Drills:
         Raises ``NotAllowed`` where drills are off, ``InvalidInput`` for a wrong confirmation or an unknown worker,
         ``NotEligible`` while another drill runs or the cluster is not up.
         """
-        if not self._settings.allow_drills:
+        if not self._settings.drills_allowed:
             raise NotAllowed("this server does not allow drills")
         if confirm != fault:
             raise InvalidInput(f"confirm must repeat the fault's name, {fault}; nothing was done")
@@ -95,6 +95,8 @@ class Drills:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def _process(self, fault: Fault, target: str | None, before: Before) -> ForkedProcess:
+        if not self._cluster.embedded:
+            raise NotEligible("scheduler and workers are no processes of this server; nothing was done")
         if fault == "scheduler-loss":
             assert self._cluster.scheduler is not None
             return self._cluster.scheduler

@@ -1,8 +1,6 @@
 """The recovery owner: reads, plans, applies. Start-up, scheduler loss and worker loss all end up here."""
 
 import asyncio
-import os
-import socket
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible
+from jobdeck_backend.instance import OWNER, owner_is_gone
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
@@ -33,22 +32,6 @@ GROUP_MAX = 128
 ROLE = "recovery"
 # How each way to take a job from a lost execution is put on record.
 RECLAIMS = {**dict.fromkeys(REQUEUES, Verb.RECOVER), Act.HOLD: Verb.HOLD, Act.FAIL: Verb.TIME_OUT}
-HOST = socket.gethostname()
-OWNER = f"{HOST}:{os.getpid()}"
-
-
-def owner_is_gone(owner: str) -> bool:
-    """Whether a former owner certainly ended: it was a process of this machine that does not exist."""
-    host, _, pid = owner.rpartition(":")
-    if host != HOST or not pid.isdecimal():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ class DaskWorker:
     ready: int
     memory_bytes: int
     last_seen_age: float
+    problem: str | None = None
+    """Why it gets no jobs: it could not run them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,14 @@ class Snapshot:
 
     @property
     def slots(self) -> int:
-        """Threads that exist now."""
-        return sum(worker.threads for worker in self.workers)
+        """Threads that exist now and can run jobs."""
+        return sum(worker.threads for worker in self.workers if worker.problem is None)
+
+    @property
+    def only_on(self) -> frozenset[str] | None:
+        """Addresses of the workers that jobs may go to; None where that is all of them."""
+        fit = frozenset(worker.address for worker in self.workers if worker.problem is None)
+        return fit if len(fit) < len(self.workers) else None
 
 
 class SnapshotPlugin(SchedulerPlugin):

@@ -24,7 +24,9 @@ from jobdeck_backend.scheduling.ledger import ExecutionLedger
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store import timekeeping
 from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.timekeeping import Follower
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.callbacks import EventCallback
 from jobdeck_backend.workflows.context import JobContext, enter_job_context
@@ -83,7 +85,16 @@ class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.database_path, synchronous="NORMAL")
-        self.heart = Heart(settings, self.database)
+        self._follower = Follower()
+        with self.database.read() as tx:
+            self._follower.follow(tx)
+        self.heart = Heart(settings, self.database, self._follower)
+
+    def database_id(self) -> str | None:
+        """Which database this process uses."""
+        with self.database.read() as tx:
+            row = timekeeping.load(tx)
+        return None if row is None else row.database_id
 
     def run(self, job_id: str, fence: int, epoch: int, worker: str) -> None:
         """Claim and execute one delivered job in this thread; leaves at once when nothing is to be claimed."""

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DatabaseError
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.store.engine import Database
 
-HEAD = "0001"
+HEAD = "0008"
 """The newest revision in ``migrations/versions``; a test holds the two together."""
 
 EXIT_DATABASE = 13

@@ -1,0 +1,98 @@
+"""Whether an external worker can run jobs: it has this version of the package and this server's database.
+
+Nothing that a worker needs to know travels through Dask: it reads its own environment. What travels is the
+question, and an answer in words.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client
+from sqlalchemy.exc import DBAPIError
+
+from jobdeck_backend import __version__
+from jobdeck_backend.errors import Unavailable
+
+EXAMINE_S = 30.0
+DATABASE_VARIABLES = ("JOBDECK_DB_URL", "JOBDECK_STATE_DIR")
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """What one worker answered: ``problem`` is why it cannot run jobs."""
+
+    problem: str | None
+    pid: int | None = None
+
+
+def must_match(version: str) -> None:
+    """Called by each job's task, should it reach a worker before that was examined. Raises ``Unavailable``."""
+    if version != __version__ or not any(name in os.environ for name in DATABASE_VARIABLES):
+        raise Unavailable(examine_here(version, None)["problem"] or "")
+
+
+def examine_here(version: str, database_id: str | None) -> dict[str, Any]:
+    """The worker's side. With a ``database_id``, everything a job needs is imported and opened, too."""
+    return {"problem": _problem(version, database_id), "pid": os.getpid()}
+
+
+def _problem(version: str, database_id: str | None) -> str | None:
+    if version != __version__:
+        return f"it has jobdeck {__version__}, and this server is {version}"
+    if not any(name in os.environ for name in DATABASE_VARIABLES):
+        names = " nor ".join(DATABASE_VARIABLES)
+        return f"neither {names} is set in its environment, so it knows no database"
+    if database_id is None:
+        return None
+    from jobdeck_backend.scheduling.worker import worker_process
+
+    try:
+        found = worker_process().database_id()
+    except DBAPIError as error:
+        return f"its database cannot be used ({error.orig})"
+    except ValueError as error:  # settings that cannot be
+        return f"its settings cannot be used ({str(error).splitlines()[-2].strip()})"
+    return None if found == database_id else "its database is not this server's"
+
+
+async def examine(client: Client, addresses: Sequence[str], database_id: str) -> dict[str, Fitness]:
+    """Ask workers, by address. One that went away, or does not answer in time, is left out."""
+    try:
+        async with asyncio.timeout(EXAMINE_S):
+            answers = await client.run(
+                _portable(), __version__, database_id, workers=list(addresses), on_error="return"
+            )
+    except TimeoutError:
+        return {}
+    return {address: _read(answer) for address, answer in answers.items() if not isinstance(answer, OSError)}
+
+
+def _read(answer: Any) -> Fitness:
+    if isinstance(answer, dict):
+        return Fitness(answer["problem"], answer["pid"])
+    return Fitness(f"it cannot be asked ({type(answer).__name__}: {answer})")
+
+
+def _portable() -> Callable[[str, str], Awaitable[dict[str, Any]]]:
+    """The question, made here so that it is sent as a whole: a worker without the package must understand it."""
+
+    async def ask(version: str, database_id: str) -> dict[str, Any]:
+        import asyncio
+        import os
+
+        try:
+            import jobdeck_backend
+        except ImportError as error:
+            return {"problem": f"the package jobdeck is not installed there ({error})", "pid": os.getpid()}
+        found = getattr(jobdeck_backend, "__version__", "of another time")
+        if found != version:
+            return {"problem": f"it has jobdeck {found}, and this server is {version}", "pid": os.getpid()}
+        from jobdeck_backend.scheduling.fitness import examine_here
+
+        # Beside the worker's loop: the first time, LangGraph is imported.
+        return await asyncio.to_thread(examine_here, version, database_id)
+
+    return ask
