@@ -22,7 +22,7 @@ from jobdeck_backend.jobs.records import Delivery, Status, StoredEvent
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.scheduling.snapshot import KEY_PREFIX
 from jobdeck_backend.scheduling.supervision import Cluster
-from jobdeck_backend.scheduling.task import run_job
+from jobdeck_backend.scheduling.task import portable_run_job, run_job
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.writer import Writer
 
@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 INTERVAL_S = 1.0
 PAUSE_S = 0.005
+REST_S = 0.5
+RESTRICTED_INTERVAL_S = 0.05
 
 Key = tuple[str, str, int]
 
@@ -59,6 +61,8 @@ class Dispatcher(Loop):
         # From anywhere: another backend's keys on the same scheduler must be others.
         self._deliveries = count(secrets.randbits(48))
         self._only_on: frozenset[str] | None = None
+        self._rests_until = -math.inf
+        self._run_job = run_job if cluster.embedded else portable_run_job()
 
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
@@ -99,6 +103,8 @@ class Dispatcher(Loop):
             return
         await self._let_go()
         await self._restrict(snapshot.only_on)
+        if now() < self._rests_until:
+            return
         # Dask keeps nothing back that may go to some workers only: then there is no window beyond the slots.
         window = self._settings.dispatch_window if self._only_on is None else 0
         in_flight = sum(not handed.dependent for handed in self._handed.values())
@@ -132,6 +138,9 @@ class Dispatcher(Loop):
         unstarted = [
             job_id for job_id, handed in done.items() if not handed.started and not handed.future.cancelled()
         ]
+        if any(done[job_id].future.status == "error" for job_id in unstarted):
+            # Some worker cannot run jobs: which one is found out meanwhile.
+            self._rests_until = now() + REST_S
         if unstarted:
             await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
 
@@ -140,6 +149,8 @@ class Dispatcher(Loop):
         if only_on == self._only_on:
             return
         self._only_on = only_on
+        # Without a window, a slot that falls free is to be seen soon.
+        self.interval_s = INTERVAL_S if only_on is None else RESTRICTED_INTERVAL_S
         unstarted = [job_id for job_id, handed in self._handed.items() if not handed.started]
         for job_id in unstarted:
             del self._handed[job_id]
@@ -156,7 +167,7 @@ class Dispatcher(Loop):
                     self._handed[other].future for other in one.predecessors if other in self._handed
                 ]
                 arguments = (one.job_id, one.fence, epoch, __version__)
-                tasks[key] = Task(key, run_job, *arguments, *waits_for, _data_producer=True)
+                tasks[key] = Task(key, self._run_job, *arguments, *waits_for, _data_producer=True)
             futures = _submit(client, tasks, _dask_priority(group[0]), self._only_on)
             for one, key in zip(group, tasks, strict=True):
                 self._handed[one.job_id] = Handed(futures[key], position, bool(one.predecessors))

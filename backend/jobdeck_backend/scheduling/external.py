@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 
 ATTACH_S = 5.0
 LOOK_S = 0.1
+ASK_AGAIN_S = 15.0
 
 
 class ExternalCluster(Cluster):
@@ -51,6 +52,7 @@ class ExternalCluster(Cluster):
         self.address = settings.scheduler_address
         self._database_id = database_id
         self._fitness: dict[str, Fitness] = {}
+        self._unfit_asked_at = 0.0
 
     def worker_count(self) -> int:
         """Workers that the scheduler has, fit or not."""
@@ -142,15 +144,20 @@ class ExternalCluster(Cluster):
         addresses = {worker.address: worker.name for worker in snapshot.workers}
         for address in self._fitness.keys() - addresses.keys():
             del self._fitness[address]
-        new = [address for address in addresses if address not in self._fitness]
+        if now() - self._unfit_asked_at >= ASK_AGAIN_S:  # what was wrong may have been put right
+            self._unfit_asked_at = now()
+            known = {address for address, one in self._fitness.items() if one.problem is None}
+        else:
+            known = set(self._fitness)
+        new = [address for address in addresses if address not in known]
         if not new:
             return
         assert self.client is not None
         found = await fitness.examine(self.client, new, self._database_id)
-        self._fitness |= found
         for address, one in found.items():
-            if one.problem is not None:
+            if one.problem is not None and one != self._fitness.get(address):
                 log.warning("a worker gets no jobs", worker=addresses[address], problem=one.problem)
+        self._fitness |= found
         self._listener.state_changed()
 
     def _judged(self, snapshot: Snapshot) -> Snapshot:

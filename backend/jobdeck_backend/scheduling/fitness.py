@@ -8,13 +8,16 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from distributed import Client
+from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend import __version__
 from jobdeck_backend.errors import Unavailable
+from jobdeck_backend.settings import Settings
 
 EXAMINE_S = 30.0
 DATABASE_VARIABLES = ("JOBDECK_DB_URL", "JOBDECK_STATE_DIR")
@@ -30,31 +33,41 @@ class Fitness:
 
 def must_match(version: str) -> None:
     """Called by each job's task, should it reach a worker before that was examined. Raises ``Unavailable``."""
-    if version != __version__ or not any(name in os.environ for name in DATABASE_VARIABLES):
-        raise Unavailable(examine_here(version, None)["problem"] or "")
+    if (problem := _version_problem(version) or _environment_problem()) is not None:
+        raise Unavailable(problem)
 
 
-def examine_here(version: str, database_id: str | None) -> dict[str, Any]:
-    """The worker's side. With a ``database_id``, everything a job needs is imported and opened, too."""
-    return {"problem": _problem(version, database_id), "pid": os.getpid()}
+def examine_here(version: str, database_id: str) -> dict[str, Any]:
+    """The worker's side; everything a job needs is imported and opened."""
+    problem = _version_problem(version) or _environment_problem() or _database_problem(database_id)
+    return {"problem": problem, "pid": os.getpid()}
 
 
-def _problem(version: str, database_id: str | None) -> str | None:
-    if version != __version__:
-        return f"it has jobdeck {__version__}, and this server is {version}"
+def _version_problem(version: str) -> str | None:
+    return None if version == __version__ else f"it has jobdeck {__version__}, and this server is {version}"
+
+
+def _environment_problem() -> str | None:
     if not any(name in os.environ for name in DATABASE_VARIABLES):
         names = " nor ".join(DATABASE_VARIABLES)
         return f"neither {names} is set in its environment, so it knows no database"
-    if database_id is None:
-        return None
+    try:
+        exists = _settings().database_path.exists()
+    except ValidationError as error:
+        return f"its settings cannot be used ({error.errors(include_input=False)[0]['msg']})"
+    return None if exists else "there is no database where its environment says"  # opening it would make one
+
+
+_settings = cache(Settings)
+
+
+def _database_problem(database_id: str) -> str | None:
     from jobdeck_backend.scheduling.worker import worker_process
 
     try:
         found = worker_process().database_id()
     except DBAPIError as error:
         return f"its database cannot be used ({error.orig})"
-    except ValueError as error:  # settings that cannot be
-        return f"its settings cannot be used ({str(error).splitlines()[-2].strip()})"
     return None if found == database_id else "its database is not this server's"
 
 

@@ -1,5 +1,6 @@
 """The function that Dask runs. Small, because the scheduler imports it too."""
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -12,3 +13,18 @@ def run_job(job_id: str, fence: int, epoch: int, version: str, *_predecessors: A
 
     must_match(version)
     worker_process().run(job_id, fence, epoch, worker=str(get_worker().name))
+
+
+def portable_run_job() -> Callable[..., None]:
+    """``run_job`` for workers of whom it is not known yet whether they have the package.
+
+    Made here, it is sent as a whole and not by name: a worker that cannot read a message closes its connection and
+    ends; this one it reads, and refuses the job.
+    """
+
+    def run(*arguments: Any) -> None:
+        from jobdeck_backend.scheduling.task import run_job
+
+        run_job(*arguments)
+
+    return run
