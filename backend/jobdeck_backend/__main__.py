@@ -28,6 +28,8 @@ from jobdeck_backend.app import Backend, create_app
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.workflows import registry
+from jobdeck_backend.workflows.inspection import inspect_workflows
 
 EXIT_PORT = 11
 GRACEFUL_S = 2
@@ -125,6 +127,14 @@ def refuse_without_effect(settings: Settings, given: Collection[str]) -> None:
         )
 
 
+def install_workflows(settings: Settings) -> None:
+    """Make the users' own workflows known, and say which of them cannot be used: the others can."""
+    workflows, broken = inspect_workflows(settings)
+    registry.install(workflows, broken)
+    for one in broken:
+        click.echo(f"jobdeck: workflow {one.name} ({one.origin}) cannot be used: {one.problem}", err=True)
+
+
 def _end_with_stdin(server: Server) -> None:
     while os.read(0, 4096):
         pass
@@ -186,6 +196,7 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     try:
         lock = InstanceLock(settings.state_dir)
         listener = bind(settings)
+        install_workflows(settings)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(serve(settings, lock, listener, follow_stdin=follow_stdin))
     except StartRefused as refused:

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -156,10 +158,25 @@ def test_two_backends_share_a_database_and_the_cluster_of_one(start_backend) -> 
         assert wait_until(lambda one=one: one.cluster()["disagreements"] == [])
 
 
-def test_flags_of_the_embedded_cluster_are_refused_beside_an_address(tmp_path) -> None:
-    import subprocess
-    import sys
+def test_a_scheduler_that_speaks_tls_is_used_with_its_certificates(start_backend, tmp_path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=jobdeck"),
+            *("-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    flags = ["--tls-ca-file", str(certificate), "--tls-cert", str(certificate), "--tls-key", str(key)]
+    with dask_processes(tmp_path, *flags, protocol="tls") as dask:
+        dask.scheduler()
+        backend = start_backend("--scheduler-address", dask.address, *flags)
+        dask.worker("one", **environment(backend))
+        assert backend.wait_for(backend.submit({"name": "only"}), timeout_s=30)["outcome"] == "succeeded"
 
+
+def test_flags_of_the_embedded_cluster_are_refused_beside_an_address(tmp_path) -> None:
     for flags, says in (
         (["--max-concurrent-jobs", "3"], "--max-running-async-jobs would have no effect"),
         (["--dask-threads-per-worker", "2"], "--dask-threads-per-worker would have no effect"),

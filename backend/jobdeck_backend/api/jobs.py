@@ -39,7 +39,12 @@ def checked(request: schemas.SubmitRequest, serving: Services) -> NewJob:
     """A request that may be stored. Raises the refusal that the caller is told."""
     workflow = registry.find(request.agent_type)
     if workflow is None:
-        known = [one.name for one in registry.WORKFLOWS if one.public]
+        for one in registry.broken():
+            if one.name == request.agent_type:
+                raise UnknownWorkflow(
+                    f"workflow {one.name} cannot be used: {one.problem}; nothing was stored"
+                )
+        known = [one.name for one in registry.known() if one.public]
         raise UnknownWorkflow(f"unknown agent_type; the known ones are: {', '.join(known)}", known=known)
     if len(request.input.encode("utf-8", "surrogatepass")) > serving.settings.input_bytes_max:
         raise TooLarge(f"input may have at most {serving.settings.input_bytes_max} bytes; nothing was stored")
@@ -202,7 +207,16 @@ def report(job_id: str, serving: Serving) -> dict[str, Any]:
 
 
 @router.get("/agents")
-def agents() -> dict[str, list[dict[str, str]]]:
+def agents() -> dict[str, list[dict[str, Any]]]:
     """The public workflows."""
-    public = [one for one in registry.WORKFLOWS if one.public]
-    return {"agents": [{"agent_type": one.name, "description": one.description} for one in public]}
+    views = [
+        {
+            "agent_type": one.name,
+            "description": one.description,
+            "input_schema": one.input_schema,
+            "output_schema": one.output_schema,
+        }
+        for one in registry.known()
+        if one.public
+    ]
+    return {"agents": views}

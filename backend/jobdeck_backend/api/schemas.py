@@ -271,15 +271,25 @@ class WorkflowView(BaseModel):
     name: str
     description: str
     public: bool
+    origin: str | None = Field(description="the file or package that a user's own one comes from")
     stages: list[str]
     input_schema: dict[str, Any]
     output_schema: dict[str, Any]
+
+
+class BrokenWorkflow(BaseModel):
+    """A user's own workflow that cannot be used, and why."""
+
+    name: str
+    origin: str
+    problem: str
 
 
 class Workflows(BaseModel):
     """All workflows."""
 
     workflows: list[WorkflowView]
+    broken: list[BrokenWorkflow]
 
 
 class Act(BaseModel):

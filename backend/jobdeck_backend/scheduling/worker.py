@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from inspect import isawaitable
 from typing import Any
 
 import structlog
@@ -30,6 +31,8 @@ from jobdeck_backend.store.timekeeping import Follower
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.callbacks import EventCallback
 from jobdeck_backend.workflows.context import JobContext, enter_job_context
+from jobdeck_backend.workflows.registry import Workflow
+from jobdeck_backend.workflows.sources import read_sources
 
 log = structlog.get_logger(__name__)
 
@@ -85,6 +88,8 @@ class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.database_path, synchronous="NORMAL")
+        sources, _broken = read_sources(settings)
+        registry.install([Workflow(one.name, "", "", (), source=one) for one in sources])
         self._follower = Follower()
         with self.database.read() as tx:
             self._follower.follow(tx)
@@ -186,7 +191,8 @@ class Execution:
         module = workflow.load()
         context = self._context()
         enter_job_context(context)
-        graph = self._slot.compiled(module.builder(admission.input))
+        builder = module.builder(admission.input)
+        graph = self._slot.compiled(await builder if isawaitable(builder) else builder)
         config: RunnableConfig = {
             "configurable": {"thread_id": admission.thread_id},
             "callbacks": [EventCallback(context, admission.agent_type)],
