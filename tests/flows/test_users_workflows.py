@@ -1,4 +1,4 @@
-"""Users' own graphs by ``langgraph.json`` and installed packages: run, listed, and told of when they are broken."""
+"""Users' own graphs by ``langgraph.json`` and installed packages: run, listed, told of when broken."""
 
 import json
 import os

@@ -22,12 +22,12 @@ from pydantic import BaseModel
 from jobdeck_backend.workflows.authored_input import state_of
 from jobdeck_backend.workflows.plain import plain
 from jobdeck_backend.workflows.registry import WorkflowResult
+from jobdeck_backend.workflows.schemas import input_schema
 from jobdeck_backend.workflows.sources import Source
 
 Graph = StateGraph[Any, Any, Any, Any] | Pregel[Any, Any, Any, Any]
 REPORT_FIELDS = ("report", "output", "answer", "result", "summary", "text")
 """Which text of the final state is the job's report, the first there is."""
-_MESSAGES = {"type": "array", "items": {"type": "object"}, "description": "chat messages"}
 
 
 async def build(source: Source) -> Graph:
@@ -81,16 +81,6 @@ def compiled(graph: Graph) -> Pregel[Any, Any, Any, Any]:
     return graph.compile() if isinstance(graph, StateGraph) else graph
 
 
-def schema_of(schema: dict[str, Any]) -> dict[str, Any]:
-    """A graph's JSON schema, without the pages that describe every kind of chat message."""
-    fields = schema.get("properties", {})
-    if "messages" in fields:
-        schema = {**schema, "properties": {**fields, "messages": _MESSAGES}}
-        if not any("$ref" in str(field) for field in schema["properties"].values()):
-            schema.pop("$defs", None)
-    return schema
-
-
 class _Rebound:
     """A graph that its author compiled, to be compiled with jobdeck's checkpointer as others are."""
 
@@ -122,7 +112,7 @@ class AuthoredModule:
     def initial_state(self, request: str) -> Mapping[str, Any]:
         """The input by the graph's schema."""
         assert self._described is not None
-        return state_of(schema_of(self._described.get_input_jsonschema()), request)
+        return state_of(input_schema(self._described), request)
 
     def result(self, state: Mapping[str, Any]) -> WorkflowResult:
         """The graph's output, and of it the text that is to be read."""

@@ -1,4 +1,4 @@
-"""``python -m jobdeck_backend.workflows.inspection``: what each of the users' workflows is, or what is wrong with it.
+"""``python -m jobdeck_backend.workflows.inspection``: what each of the users' workflows is, or its trouble.
 
 A process of its own, and in it one for each workflow: whatever an author's code does when it is imported (raise,
 exit, hang, crash) is told of that workflow alone, and never happens in the server.
@@ -68,7 +68,8 @@ def _workflow(source: Source, about: Mapping[str, Any]) -> Workflow:
 
 
 async def _describe(source: Source) -> dict[str, Any]:
-    from jobdeck_backend.workflows.authored import build, compiled, schema_of
+    from jobdeck_backend.workflows import schemas
+    from jobdeck_backend.workflows.authored import build, compiled
 
     graph = compiled(await build(source))
     drawn = graph.get_graph()
@@ -76,8 +77,8 @@ async def _describe(source: Source) -> dict[str, Any]:
         "description": str(graph.get_name() or source.name),
         "stages": [name for name in graph.nodes if not name.startswith("__")],
         "linear": not any(edge.conditional for edge in drawn.edges),
-        "input_schema": schema_of(graph.get_input_jsonschema()),
-        "output_schema": schema_of(graph.get_output_jsonschema()),
+        "input_schema": schemas.input_schema(graph),
+        "output_schema": schemas.output_schema(graph),
     }
 
 
