@@ -183,6 +183,8 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
         os.environ["JOBDECK_ALLOW_DRILLS"] = "false"
     settings = read_settings()
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
+    if settings.workflows is not None:
+        os.environ["JOBDECK_WORKFLOWS"] = str(settings.workflows.absolute())
     settings = read_settings()
     refuse_without_effect(settings, [name for name, value in options.items() if value is not None])
     # Read: the workers, where other people's graphs run, need not know it.

@@ -36,6 +36,8 @@ def strip(overview: Overview | None, picture: DaskPicture | None, width: int) ->
     ]
     if overview.paused:
         row.append((f"  ⏸ paused: {', '.join(overview.paused)}", "warn"))
+    if overview.scheduler.unfit:
+        row.append((f"  ⚠ {plural(len(overview.scheduler.unfit), 'worker')} unfit", "warn"))
     if overview.drain_seconds and width >= DRAIN_FROM_COLUMNS:
         row.append((f"  drained in {elapsed(overview.drain_seconds)}", "faint"))
     if picture is None:
@@ -78,6 +80,7 @@ def cluster_rows(
             (f"  answered {age(scheduler.seen_age)} ago" if scheduler.seen_age is not None else "", "faint"),
         ],
         [(f"   id {scheduler.id or NONE}", "faint")],
+        *([[(f"   ⚠ {scheduler.problem}", "warn")]] if scheduler.problem else []),
         [],
         *_beside(overview, picture, now),
         [],
@@ -85,6 +88,7 @@ def cluster_rows(
     rows.append([(f" {plural(len(workers) or overview.workers, 'worker')}", "strong")])
     rows.append([("   WORKER      PID     THREADS     RUN READY MEMORY   SEEN", "faint")])
     rows += [_worker(worker, width) for worker in workers]
+    rows += [[(f" ⚠ {name} gets no jobs: {why}", "warn")] for name, why in scheduler.unfit]
     return rows
 
 
