@@ -50,8 +50,9 @@ class Backend:
         self.settings = settings
         self.database = Database(settings.database_path, synchronous="FULL")
         migrate(self.database)
+        self._name = f"{HOST}:{settings.state_dir.resolve()}"
         with self.database.write() as tx:
-            self._database_id = timekeeping.agree(tx).database_id
+            self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
 
     async def start(self) -> Services:
@@ -60,8 +61,7 @@ class Backend:
         self.tailer = Tailer(self.database)
         self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
         self.cluster = self._make_cluster()
-        name = f"{HOST}:{self.settings.state_dir.resolve()}"
-        self.presence = Presence(name, self.database, self.writer, self.cluster)
+        self.presence = Presence(self._name, self.database, self.writer, self.cluster)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self.presence.worker_gone)
         self.streaming = Streaming(self.database, self.tailer, asyncio.Event())

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Connection
 
 from jobdeck_backend.jobs.records import Epoch
-from jobdeck_backend.store import dispatch, epochs, leases, timekeeping
+from jobdeck_backend.store import dispatch, epochs, leases
+from jobdeck_backend.store.timekeeping import KEEP_S, Follower
 
 ROLE = "scheduler"
-SILENT_S = 3 * timekeeping.KEEP_S
+SILENT_S = 3 * KEEP_S
 """Unseen for so long, a backend counts as gone: others take back what it had handed over."""
 
 
@@ -40,14 +41,14 @@ def end(tx: Connection, epoch: int, reason: str, now: float) -> int:
     return dispatch.take_back_other_epochs(tx, epoch=None)
 
 
-def renew(tx: Connection, epoch: int, now: float, *, is_gone: Callable[[str], bool]) -> int:
+def renew(tx: Connection, epoch: int, now: float, *, keeper: Follower, is_gone: Callable[[str], bool]) -> int:
     """Say that this backend lives, and end the epochs of those that do not. Answers how many jobs were taken back.
 
     ``is_gone`` tells of an owner whether its process certainly ended; one that is only silent may come back,
     and its workers are left to their heartbeats.
     """
     epochs.renew(tx, epoch, now)
-    timekeeping.keep(tx)
+    keeper.keep(tx)
     gone = [one for one in epochs.load_open(tx) if one.epoch != epoch and is_gone(one.owner)]
     _end_gone(tx, gone, now)
     silent = [

@@ -12,7 +12,7 @@ from jobdeck_backend.loops import Loop
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.store import epochs as epoch_rows
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.timekeeping import KEEP_S
+from jobdeck_backend.store.timekeeping import KEEP_S, Follower
 from jobdeck_backend.store.writer import Writer
 
 log = structlog.get_logger(__name__)
@@ -31,6 +31,7 @@ class Presence(Loop):
         self._writer = writer
         self._cluster = cluster
         self._renewed_at = 0.0
+        self._keeper = Follower()
 
     async def enter(self) -> None:
         """At start: whatever ran under this name is gone."""
@@ -58,24 +59,23 @@ class Presence(Loop):
         if due or await asyncio.to_thread(self._somebody_ended):
             self._renewed_at = now()
             await asyncio.wrap_future(
-                self._writer.submit(epochs.renew, self._cluster.epoch, now(), is_gone=owner_is_gone)
+                self._writer.submit(
+                    epochs.renew, self._cluster.epoch, now(), keeper=self._keeper, is_gone=owner_is_gone
+                )
             )
 
     def worker_gone(self, attempt: Attempt) -> str | None:
         """What took an attempt's worker, or None while it may live. Reads the database: call it from a thread."""
         if attempt.epoch == self._cluster.epoch and self._cluster.state in {"up", "suspect"}:
             return self._cluster.worker_gone(attempt)
-        if self._cluster.is_alive(attempt.worker):
-            return None
         with self._database.read() as tx:
             epoch = epoch_rows.load(tx, attempt.epoch)
-        if epoch is None or epoch.workers_gone:
-            return "scheduler lost"
-        if epoch.backend == self._backend and epoch.embedded:
-            return "scheduler lost"  # the loss is not on record yet
+        if epoch is None or (epoch.backend == self._backend and epoch.embedded):
+            return "scheduler lost"  # on record already or not
         snapshot = self._cluster.snapshot
-        on_this_scheduler = snapshot is not None and snapshot.scheduler_id == epoch.scheduler_id
-        return self._cluster.worker_gone(attempt) if on_this_scheduler else None
+        if snapshot is not None and snapshot.scheduler_id == epoch.scheduler_id:
+            return self._cluster.worker_gone(attempt)
+        return "scheduler lost" if epoch.workers_gone else None
 
     def _somebody_ended(self) -> bool:
         with self._database.read() as tx:

@@ -6,6 +6,7 @@ Running and storing are apart: ``_work`` ends in one of a few values, ``_conclud
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +28,7 @@ from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import timekeeping
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.timekeeping import Follower
+from jobdeck_backend.store.timekeeping import KEPT_WITHIN_S, Follower
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.callbacks import EventCallback
 from jobdeck_backend.workflows.context import JobContext, enter_job_context
@@ -39,6 +40,7 @@ log = structlog.get_logger(__name__)
 # Super-steps of one graph; LangGraph's own default is 10,007.
 RECURSION_LIMIT = 1_000
 ERROR_CHARS_MAX = 2_000
+TIME_LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,17 @@ class WorkerProcess:
         sources, _broken = read_sources(settings)
         registry.install([Workflow(one.name, "", "", (), source=one) for one in sources])
         self._follower = Follower()
-        with self.database.read() as tx:
-            self._follower.follow(tx)
+        self._learn_the_time()
         self.heart = Heart(settings, self.database, self._follower)
+
+    def _learn_the_time(self) -> None:
+        """On another machine than the backend's, wait until the clock row was kept: no job may start before."""
+        until = time.monotonic() + KEPT_WITHIN_S
+        while time.monotonic() < until:
+            with self.database.read() as tx:
+                if self._follower.follow(tx):
+                    return
+            time.sleep(TIME_LOOK_S)
 
     def database_id(self) -> str | None:
         """Which database this process uses."""

@@ -42,26 +42,28 @@ def load(tx: Connection) -> ClockRow | None:
     return None if row is None else ClockRow(*row)
 
 
-def keep(tx: Connection) -> None:
-    """Say what time it is."""
-    tx.execute(update(clock_row).values(at=clock.now()))
-
-
-def agree(tx: Connection) -> ClockRow:
+def agree(tx: Connection, backend: str) -> ClockRow:
     """At a backend's start: go on in the time of those that live or of the jobs that wait, else begin anew."""
     row = load(tx)
     if row is None:
         row = ClockRow(uuid4().hex, clock.machine(), clock.anchor(), clock.now())
         tx.execute(clock_row.insert().values(asdict(row)))
         return row
-    pending = tx.execute(select(exists().where(jobs.c.status.in_(UNFINISHED)))).scalar_one()
-    others = bool(epochs.load_open(tx))
-    if (row.machine == clock.machine() and pending) or others:
-        Follower().follow(tx)
-    else:
-        values = {"machine": clock.machine(), "anchor": clock.anchor(), "at": clock.now()}
-        tx.execute(update(clock_row).values(**values))
+    others = any(one.backend != backend for one in epochs.load_open(tx))
+    if row.machine == clock.machine():
+        pending = tx.execute(select(exists().where(jobs.c.status.in_(UNFINISHED)))).scalar_one()
+        if pending or others:
+            Follower().follow(tx)
+            return row
+    elif others:
+        return row  # a living one will be heard within seconds: see ``Follower.keep``
+    _set(tx)
     return row
+
+
+def _set(tx: Connection) -> None:
+    values = {"machine": clock.machine(), "anchor": clock.anchor(), "at": clock.now()}
+    tx.execute(update(clock_row).values(**values))
 
 
 class Follower:
@@ -69,26 +71,45 @@ class Follower:
 
     def __init__(self) -> None:
         self._seen_at: float | None = None
+        self._changed = time.monotonic()
         self.settled = False
         """Whether there is nothing more to be learnt: the row is of this machine."""
 
-    def follow(self, tx: Connection) -> None:
-        """Correct this process's time where the row shows it wrong. Does nothing once ``settled``."""
+    def follow(self, tx: Connection) -> bool:
+        """Correct this process's time where the row shows it wrong; answers whether it is known to be right.
+
+        On another machine only a row that changed tells anything: it was kept just now.
+        """
         row = None if self.settled else load(tx)
-        if row is None or row.at == self._seen_at:
-            return
-        self._seen_at = row.at
+        if row is None:
+            return True
         if row.machine == clock.machine():
             self.settled = True
-            self._adopt(row.anchor)
-            return
+            _adopt(row.anchor)
+            return True
+        before, self._seen_at = self._seen_at, row.at
+        if before in {None, row.at}:
+            return False
+        self._changed = time.monotonic()
         # The row is a little old, never ahead: a time between it and its greatest age may be right.
         at_least = row.at - time.monotonic()
         if not 0 <= clock.anchor() - at_least <= KEPT_WITHIN_S:
-            self._adopt(at_least)
+            _adopt(at_least)
+        return True
 
-    def _adopt(self, anchor: float) -> None:
-        off_s = clock.anchor() - anchor
-        if abs(off_s) > TOLD_S:
-            log.warning("the system's clock is off; the database's is used", off_by_s=round(off_s, 3))
-        clock.adopt(anchor)
+    def keep(self, tx: Connection) -> None:
+        """A backend's side: say what time it is where the row is of this machine, else follow it.
+
+        One that nobody keeps any more is taken over.
+        """
+        if self.follow(tx) and self.settled:
+            tx.execute(update(clock_row).values(at=clock.now()))
+        elif time.monotonic() - self._changed > KEPT_WITHIN_S:
+            _set(tx)
+
+
+def _adopt(anchor: float) -> None:
+    off_s = clock.anchor() - anchor
+    if abs(off_s) > TOLD_S:
+        log.warning("the system's clock is off; the database's is used", off_by_s=round(off_s, 3))
+    clock.adopt(anchor)
