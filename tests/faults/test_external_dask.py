@@ -47,7 +47,7 @@ def wait_for_workers(backend: RunningBackend, *names: str) -> None:
         found = {one["name"] for one in backend.cluster()["workers"] if one["pid"] is not None}
         return found == set(names)
 
-    wait_until(known, 30, what=f"workers {names} are known")
+    wait_until(known, 60, what=f"workers {names} are known")
 
 
 def test_r23_an_absent_scheduler_is_waited_for_and_its_return_is_a_new_epoch(attach, dask) -> None:
@@ -128,11 +128,11 @@ def test_r11_a_worker_whose_clock_is_an_hour_off_expires_nothing_and_extends_not
     backend = attach()
     dask.worker("one", wrong, **environment(backend))
     ends = backend.submit({"name": "only", "seconds": 0.2}, deadline_seconds=120)
-    expires = backend.submit({"name": "only", "seconds": 60}, deadline_seconds=8, after=[ends])
-    assert backend.wait_for(ends, timeout_s=30)["outcome"] == "succeeded"
+    assert backend.wait_for(ends, timeout_s=60)["outcome"] == "succeeded"
+    expires = backend.submit({"name": "only", "seconds": 60}, deadline_seconds=3)
     assert backend.wait_for(expires)["outcome"] == "expired"
     (attempt,) = backend.attempts(expires)
-    assert 0 <= attempt.started_at - backend.attempts(ends)[0].started_at < 10
+    assert abs(attempt.started_at - backend.record(expires).accepted_at) < 4
 
 
 def test_two_backends_share_a_database_and_the_cluster_of_one(start_backend) -> None:

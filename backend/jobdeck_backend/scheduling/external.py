@@ -17,7 +17,7 @@ from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.scheduling import fitness
 from jobdeck_backend.scheduling import snapshot as dask_snapshot
 from jobdeck_backend.scheduling.fitness import Fitness
-from jobdeck_backend.scheduling.snapshot import Snapshot, SnapshotPlugin
+from jobdeck_backend.scheduling.snapshot import DaskWorker, Snapshot, SnapshotPlugin
 from jobdeck_backend.scheduling.supervision import (
     CLIENT_TIMEOUT,
     PROBE_S,
@@ -52,7 +52,6 @@ class ExternalCluster(Cluster):
         self.address = settings.scheduler_address
         self._database_id = database_id
         self._fitness: dict[str, Fitness] = {}
-        self._unfit_asked_at = 0.0
 
     def worker_count(self) -> int:
         """Workers that the scheduler has, fit or not."""
@@ -87,7 +86,6 @@ class ExternalCluster(Cluster):
             services = (await scheduler.identity(n_workers=0))["services"]
         self._fitness.clear()
         picture = await dask_snapshot.read(self.client, now(), self._settings.scheduler_lost_s)
-        await self._examine(picture)
         self.dashboard_url = self._dashboard(services)
         self.epoch = await self._next_epoch()
         self.snapshot = self._judged(picture)
@@ -135,29 +133,35 @@ class ExternalCluster(Cluster):
     # Which workers can run jobs.
 
     async def _examine_newcomers(self) -> str:
-        while True:
-            await asyncio.sleep(PROBE_S)
-            if self.snapshot is not None:
-                await self._examine(self.snapshot)
+        """Each by itself: one that is slow to import what jobs need keeps no verdict on others back."""
+        asking: dict[str, asyncio.Task[None]] = {}
+        try:
+            while True:
+                for worker in () if self.snapshot is None else self.snapshot.workers:
+                    if worker.address not in asking and self._is_to_be_asked(worker.address):
+                        asking[worker.address] = asyncio.create_task(self._examine(worker))
+                asking = {address: task for address, task in asking.items() if not task.done()}
+                await asyncio.sleep(PROBE_S)
+        finally:
+            for task in asking.values():
+                task.cancel()
 
-    async def _examine(self, snapshot: Snapshot) -> None:
-        addresses = {worker.address: worker.name for worker in snapshot.workers}
-        for address in self._fitness.keys() - addresses.keys():
-            del self._fitness[address]
-        if now() - self._unfit_asked_at >= ASK_AGAIN_S:  # what was wrong may have been put right
-            self._unfit_asked_at = now()
-            known = {address for address, one in self._fitness.items() if one.problem is None}
-        else:
-            known = set(self._fitness)
-        new = [address for address in addresses if address not in known]
-        if not new:
-            return
+    def _is_to_be_asked(self, address: str) -> bool:
+        known = self._fitness.get(address)
+        if known is None:
+            return True
+        # What was wrong may have been put right.
+        return known.problem is not None and now() - known.asked_at >= ASK_AGAIN_S
+
+    async def _examine(self, worker: DaskWorker) -> None:
         assert self.client is not None
-        found = await fitness.examine(self.client, new, self._database_id)
-        for address, one in found.items():
-            if one.problem is not None and one != self._fitness.get(address):
-                log.warning("a worker gets no jobs", worker=addresses[address], problem=one.problem)
-        self._fitness |= found
+        found = await fitness.examine(self.client, worker.address, self._database_id)
+        if found is None:
+            return
+        before = self._fitness.get(worker.address)
+        self._fitness[worker.address] = found
+        if found.problem is not None and (before is None or found.problem != before.problem):
+            log.warning("a worker gets no jobs", worker=worker.name, problem=found.problem)
         self._listener.state_changed()
 
     def _judged(self, snapshot: Snapshot) -> Snapshot:

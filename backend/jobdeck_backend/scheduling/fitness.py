@@ -6,7 +6,7 @@ question, and an answer in words.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend import __version__
+from jobdeck_backend.clock import now
 from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.settings import Settings
 
@@ -28,6 +29,7 @@ class Fitness:
     """What one worker answered: ``problem`` is why it cannot run jobs."""
 
     problem: str | None
+    asked_at: float
     pid: int | None = None
 
 
@@ -71,22 +73,21 @@ def _database_problem(database_id: str) -> str | None:
     return None if found == database_id else "its database is not this server's"
 
 
-async def examine(client: Client, addresses: Sequence[str], database_id: str) -> dict[str, Fitness]:
-    """Ask workers, by address. One that went away, or does not answer in time, is left out."""
+async def examine(client: Client, address: str, database_id: str) -> Fitness | None:
+    """Ask a worker; None when it went away or did not answer in time."""
     try:
         async with asyncio.timeout(EXAMINE_S):
             answers = await client.run(
-                _portable(), __version__, database_id, workers=list(addresses), on_error="return"
+                _portable(), __version__, database_id, workers=[address], on_error="return"
             )
-    except TimeoutError:
-        return {}
-    return {address: _read(answer) for address, answer in answers.items() if not isinstance(answer, OSError)}
-
-
-def _read(answer: Any) -> Fitness:
+    except (TimeoutError, OSError):
+        return None
+    answer = answers.get(address)
+    if answer is None or isinstance(answer, OSError):
+        return None
     if isinstance(answer, dict):
-        return Fitness(answer["problem"], answer["pid"])
-    return Fitness(f"it cannot be asked ({type(answer).__name__}: {answer})")
+        return Fitness(answer["problem"], now(), answer["pid"])
+    return Fitness(f"it cannot be asked ({type(answer).__name__}: {answer})", now())
 
 
 def _portable() -> Callable[[str, str], Awaitable[dict[str, Any]]]:
