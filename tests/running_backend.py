@@ -83,6 +83,8 @@ class RunningBackend:
         variables = {key: value for key, value in os.environ.items() if not key.startswith("JOBDECK_")}
         # The mark by which all its processes are found again, whatever session or parent they have.
         variables |= {"JOBDECK_STATE_DIR": str(state_dir), **environment}
+        url = environment.get("JOBDECK_DB_URL", f"sqlite:///{state_dir / 'jobdeck.db'}")
+        self.database_path = Path(url.removeprefix("sqlite:///"))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -173,7 +175,7 @@ class RunningBackend:
     def database(self) -> Database:
         """The instance's database, to be read beside the running backend."""
         if self._database is None:
-            self._database = Database(self.state_dir / "jobdeck.db", synchronous="NORMAL")
+            self._database = Database(self.database_path, synchronous="NORMAL")
         return self._database
 
     @property

@@ -16,7 +16,7 @@ FUNCTION_LINES_MAX = 70
 BACKEND, DECK = "jobdeck_backend", "jobdeck_tui"
 
 # What each part of the backend may import of it, beside itself.
-LEAVES = {"errors", "settings", "clock", "faults", "logs", "loops", "instance", "addresses"}
+LEAVES = {"__version__", "errors", "settings", "clock", "faults", "logs", "loops", "instance", "addresses"}
 LAYERS = {
     "errors": set(),
     "settings": set(),

@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Collection
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,15 +21,19 @@ from typing import Any
 import click
 import uvicorn
 import uvloop
+from pydantic import ValidationError
 
 from jobdeck_backend import logs
 from jobdeck_backend.app import Backend, create_app
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.workflows import registry
+from jobdeck_backend.workflows.inspection import inspect_workflows
 
 EXIT_PORT = 11
 GRACEFUL_S = 2
+LOCAL_ONLY = ("max_running_async_jobs", "dask_threads_per_worker", "scheduler_port")
 
 
 class Server(uvicorn.Server):
@@ -99,6 +104,37 @@ async def serve(
     await serving
 
 
+def read_settings() -> Settings:
+    """The environment's settings. Raises ``UsageError`` for values that cannot be."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        reasons = [
+            ": ".join([*(f"JOBDECK_{str(name).upper()}" for name in one["loc"]), one["msg"]])
+            for one in error.errors(include_input=False, include_url=False)
+        ]
+        raise click.UsageError("; ".join(reasons).replace("Value error, ", "")) from None
+
+
+def refuse_without_effect(settings: Settings, given: Collection[str]) -> None:
+    """Raises ``UsageError`` when an option was given that only an embedded cluster would heed."""
+    local = [f"--{name.replace('_', '-')}" for name in LOCAL_ONLY if name in given]
+    if settings.scheduler_address is not None and local:
+        raise click.UsageError(
+            f"{' and '.join(local)} would have no effect with --scheduler-address: the scheduler at "
+            f"{settings.scheduler_address} and its workers are started by others, who decide how many workers and "
+            "threads there are. Leave it out, or leave --scheduler-address out for a cluster of jobdeck's own."
+        )
+
+
+def install_workflows(settings: Settings) -> None:
+    """Make the users' own workflows known, and say which of them cannot be used: the others can."""
+    workflows, broken = inspect_workflows(settings)
+    registry.install(workflows, broken)
+    for one in broken:
+        click.echo(f"jobdeck: workflow {one.name} ({one.origin}) cannot be used: {one.problem}", err=True)
+
+
 def _end_with_stdin(server: Server) -> None:
     while os.read(0, 4096):
         pass
@@ -116,8 +152,25 @@ def _end_with_stdin(server: Server) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Where the bytes of jobs' files are kept; every worker must see it (default: in the state directory).",
 )
-@click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
-@click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Threads of each worker.")
+@click.option(
+    "--db-url", help="sqlite:///PATH of a database that backends share; else it is in the state directory."
+)
+@click.option(
+    "--scheduler-address", help="tcp://… or tls://… of a Dask scheduler to use in place of an own one."
+)
+@click.option("--tls-ca-file", type=click.Path(dir_okay=False), help="For a tls:// scheduler.")
+@click.option("--tls-cert", type=click.Path(dir_okay=False), help="For a tls:// scheduler.")
+@click.option("--tls-key", type=click.Path(dir_okay=False), help="For a tls:// scheduler.")
+@click.option(
+    "--max-running-async-jobs",
+    "--max-concurrent-jobs",
+    "max_running_async_jobs",
+    type=click.IntRange(1, 256),
+    help="Worker processes of the embedded cluster.",
+)
+@click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Threads of each of them.")
+@click.option("--scheduler-port", type=click.IntRange(0, 65535), help="Where the embedded scheduler listens.")
+@click.option("--workflows", type=click.Path(dir_okay=False), help="A langgraph.json with more workflows.")
 @click.option(
     "--recovery",
     type=click.Choice(["auto", "manual"]),
@@ -126,17 +179,20 @@ def _end_with_stdin(server: Server) -> None:
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
 @click.option("--follow-stdin", is_flag=True, help="Stop when standard input ends.")
 def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
-    """Serve jobdeck's HTTP interfaces, with an embedded Dask cluster."""
+    """Serve jobdeck's HTTP interfaces, with an embedded Dask cluster or attached to one."""
     for name, value in options.items():
         if value is not None:
             # Into the environment, so that the workers are told the same.
             os.environ[f"JOBDECK_{name.upper()}"] = str(value)
     if no_drills:
         os.environ["JOBDECK_ALLOW_DRILLS"] = "false"
-    settings = Settings()
+    settings = read_settings()
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     os.environ["JOBDECK_ARTIFACT_DIR"] = str(settings.artifact_root.absolute())
-    settings = Settings()
+    if settings.workflows is not None:
+        os.environ["JOBDECK_WORKFLOWS"] = str(settings.workflows.absolute())
+    settings = read_settings()
+    refuse_without_effect(settings, [name for name, value in options.items() if value is not None])
     # Read: the workers, where other people's graphs run, need not know it.
     os.environ.pop("JOBDECK_CALLBACK_SECRET", None)
     logs.configure()
@@ -148,6 +204,7 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
     try:
         lock = InstanceLock(settings.state_dir)
         listener = bind(settings)
+        install_workflows(settings)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(serve(settings, lock, listener, follow_stdin=follow_stdin))
     except StartRefused as refused:

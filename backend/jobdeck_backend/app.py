@@ -33,21 +33,22 @@ from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
-from jobdeck_backend.clock import now
-from jobdeck_backend.commands import delivery
 from jobdeck_backend.errors import StartRefused
-from jobdeck_backend.instance import EXIT_NOT_WRITABLE
+from jobdeck_backend.instance import EXIT_NOT_WRITABLE, HOST
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
 from jobdeck_backend.recovery.drills import Drills
-from jobdeck_backend.recovery.reaper import OWNER, Reaper
+from jobdeck_backend.recovery.reaper import Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.scheduling.external import ExternalCluster
+from jobdeck_backend.scheduling.presence import Presence
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
-from jobdeck_backend.store import leases
+from jobdeck_backend.store import timekeeping
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
@@ -67,6 +68,9 @@ class Backend:
         self.database = Database(settings.database_path, synchronous="FULL")
         migrate(self.database)
         remove_unfinished(settings.state_dir)
+        self._name = f"{HOST}:{settings.state_dir.resolve()}"
+        with self.database.write() as tx:
+            self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
         self.artifact_files = ArtifactFiles(settings.artifact_root)
         try:
@@ -83,7 +87,8 @@ class Backend:
         self.loop = loop = asyncio.get_running_loop()
         self.tailer = Tailer(self.database)
         self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
-        self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
+        self.cluster = self._make_cluster()
+        self.presence = Presence(self._name, self.database, self.writer, self.cluster)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
         self.workers = Workers(self.database, self.writer, self.cluster, self.dispatcher)
@@ -106,9 +111,11 @@ class Backend:
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
         self.tailer.start()
+        await self.presence.enter()
         await self.drills.take_up()
         await self.reaper.run_once()
         self.reaper.start()
+        self.presence.start()
         self.dispatcher.start()
         self.agreement.start()
         self.sender.start()
@@ -151,6 +158,8 @@ class Backend:
             last_first.callback(self.database.close)
             last_first.callback(self.writer.stop)
             last_first.push_async_callback(self.tailer.stop)
+            last_first.push_async_callback(self.presence.enter)
+            last_first.push_async_callback(self.presence.stop)
             last_first.push_async_callback(self.reaper.release)
             last_first.push_async_callback(self.reaper.stop)
             last_first.push_async_callback(self.cluster.stop)
@@ -167,13 +176,16 @@ class Backend:
 
     async def epoch_started(self, epoch: int) -> None:
         """A new scheduler knows nothing: what an older one held goes back to the backlog, then out again."""
-        await asyncio.wrap_future(self.writer.submit(delivery.take_back_other_epochs, epoch))
+        await self.presence.attach(epoch)
         self.dispatcher.wake()
 
-    def scheduler_lost(self, epoch: int, reason: str) -> None:  # noqa: ARG002
-        """Every process of the epoch is gone: its running jobs are recovered at once."""
+    async def scheduler_lost(self, epoch: int, reason: str) -> None:
+        """The epoch's running jobs are recovered at once."""
         self.dispatcher.forget_all()
-        self.reaper.wake()
+        try:
+            await self.presence.lose(epoch, reason)
+        finally:
+            self.reaper.wake()
 
     def worker_lost(self, name: str) -> None:  # noqa: ARG002
         """Its running jobs are recovered at once."""
@@ -187,12 +199,17 @@ class Backend:
     # What the parts ask of each other.
 
     async def _next_epoch(self) -> int:
-        return await asyncio.wrap_future(self.writer.submit(leases.next_epoch, "scheduler", OWNER, now()))
+        return await self.presence.next_epoch()
 
     def _worker_gone(self, attempt: Attempt) -> str | None:
-        loss = self.cluster.loss_of(attempt.worker, attempt.epoch)
+        loss = self.presence.worker_gone(attempt)
         restarted = loss is not None and self.workers.was_restarted(attempt.worker)
         return "worker restarted" if restarted else loss
+
+    def _make_cluster(self) -> Cluster:
+        if self.settings.scheduler_address is None:
+            return EmbeddedCluster(self.settings, self._next_epoch, self)
+        return ExternalCluster(self.settings, self._next_epoch, self, self._database_id)
 
 
 def create_app(backend: Backend) -> FastAPI:

@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 _anchor = time.time() - time.monotonic()
 
@@ -13,6 +14,12 @@ LATEST = 253_402_300_799.0
 def now() -> float:
     """Unix seconds, UTC. A step of the system's clock after the process started does not move it."""
     return _anchor + time.monotonic()
+
+
+def machine() -> str:
+    """Whose monotonic clock this process reads: one boot of one kernel, in one time namespace."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot} {Path('/proc/self/ns/time').readlink()}"
 
 
 def anchor() -> float:

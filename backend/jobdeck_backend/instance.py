@@ -4,14 +4,33 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 from pathlib import Path
 
 from jobdeck_backend.errors import StartRefused
 
+HOST = socket.gethostname()
+OWNER = f"{HOST}:{os.getpid()}"
+"""This process, as leases and epochs name their owner."""
 EXIT_IN_USE = 10
 EXIT_NOT_WRITABLE = 12
 FREE_BYTES_MIN = 1 << 20
 """Less room than this, and the database could not even be opened: its log needs some."""
+
+
+def owner_is_gone(owner: str) -> bool:
+    """Whether a former owner certainly ended: it was a process of this machine that does not exist."""
+    host, _, pid = owner.rpartition(":")
+    if host != HOST or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+        # One that ended and whose parent has not looked yet exists, and does nothing any more.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return True
+    except OSError:
+        return False
 
 
 class InstanceLock:

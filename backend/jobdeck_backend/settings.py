@@ -5,11 +5,13 @@ passing through Dask.
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from platformdirs import user_state_path
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+SQLITE = "sqlite:///"
 
 
 class Settings(BaseSettings):
@@ -24,11 +26,25 @@ class Settings(BaseSettings):
     """Host names, with commas between them: other names of this server, and hosts whose web pages may use it."""
     state_dir: Path = Field(default_factory=lambda: user_state_path("jobdeck"))
     """Database, journals, logs and lock of one instance."""
+    db_url: SecretStr | None = None
+    """``sqlite:///PATH``: a database elsewhere than in the state directory, such as one that backends share."""
+
+    scheduler_address: str | None = None
+    """``tcp://…`` or ``tls://…``: attach to this Dask scheduler in place of starting one."""
+    tls_ca_file: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    """All three go with a ``tls://`` address."""
+    scheduler_port: int = Field(default=0, ge=0, le=65535)
+    """Where the embedded scheduler listens; 0 takes a free one, and keeps it from epoch to epoch."""
+    workflows: Path | None = None
+    """A ``langgraph.json`` that names workflows beside the built-in ones."""
 
     max_running_async_jobs: int = Field(default=2, ge=1, le=256)
     """Worker processes of the embedded cluster."""
     dask_threads_per_worker: int = Field(default=1, ge=1, le=64)
-    allow_drills: bool = True
+    allow_drills: bool | None = None
+    """Whether faults may be injected; unsaid, they may on the embedded cluster and not on an external one."""
 
     allow_private_addresses: bool = False
     """Whether requests that callers name (callbacks, webhooks) may go to private and loopback addresses."""
@@ -89,6 +105,30 @@ class Settings(BaseSettings):
     model_retry_s: float = Field(default=0.5, ge=0)
     """The first pause before a failed model call is tried again; each later one is longer."""
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        tls = (self.tls_ca_file, self.tls_cert, self.tls_key)
+        address = self.scheduler_address or ""
+        if self.scheduler_address is not None and not address.startswith(("tcp://", "tls://")):
+            raise ValueError(f"a scheduler's address begins with tcp:// or tls://; {address!r} does not")
+        if address.startswith("tls://") and None in tls:
+            raise ValueError("a tls:// scheduler needs --tls-ca-file, --tls-cert and --tls-key, all three")
+        if not address.startswith("tls://") and any(tls):
+            raise ValueError(
+                "--tls-ca-file, --tls-cert and --tls-key go with a tls:// --scheduler-address only"
+            )
+        missing = [str(path) for path in tls if path is not None and not path.is_file()]
+        if missing:
+            raise ValueError(f"there is no file {missing[0]}")
+        if self.db_url is not None and not self.db_url.get_secret_value().startswith(SQLITE):
+            raise ValueError("a database's URL begins with sqlite:///")
+        return self
+
+    @property
+    def drills_allowed(self) -> bool:
+        """Whether faults may be injected here."""
+        return self.scheduler_address is None if self.allow_drills is None else self.allow_drills
+
     @property
     def artifact_root(self) -> Path:
         """Where the bytes of artifacts are kept."""
@@ -107,4 +147,6 @@ class Settings(BaseSettings):
     @property
     def database_path(self) -> Path:
         """The SQLite file of this instance."""
+        if self.db_url is not None:
+            return Path(self.db_url.get_secret_value().removeprefix(SQLITE))
         return self.state_dir / "jobdeck.db"

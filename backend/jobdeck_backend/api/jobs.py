@@ -148,10 +148,19 @@ def state(job_id: str, serving: Serving) -> dict[str, Any]:
 
 
 @router.get("/agents")
-def agents() -> dict[str, list[dict[str, str]]]:
+def agents() -> dict[str, list[dict[str, Any]]]:
     """The public workflows."""
-    public = [one for one in registry.WORKFLOWS if one.public]
-    return {"agents": [{"agent_type": one.name, "description": one.description} for one in public]}
+    views = [
+        {
+            "agent_type": one.name,
+            "description": one.description,
+            "input_schema": one.input_schema,
+            "output_schema": one.output_schema,
+        }
+        for one in registry.known()
+        if one.public
+    ]
+    return {"agents": views}
 
 
 sources_router = APIRouter(prefix="/v1", tags=["jobs API"])

@@ -1,6 +1,7 @@
 """The operations API's whole picture: overview, queues, workflows, audit."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
@@ -75,13 +76,14 @@ def workflows() -> Response:
             "name": one.name,
             "description": one.description,
             "public": one.public,
+            "origin": None if one.source is None else one.source.origin,
             "stages": one.stages,
             "input_schema": one.input_schema,
             "output_schema": one.output_schema,
         }
-        for one in registry.WORKFLOWS
+        for one in registry.known()
     ]
-    return shapes.answer({"workflows": views})
+    return shapes.answer({"workflows": views, "broken": [asdict(one) for one in registry.broken()]})
 
 
 @router.get("/audit", response_model=schemas.Audit)

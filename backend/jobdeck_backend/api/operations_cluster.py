@@ -44,6 +44,7 @@ def _workers(serving: Services, known: tuple[DaskWorker, ...]) -> list[dict[str,
             "memory": one.memory_bytes,
             "last_seen": round(one.last_seen_age, 3),
             "state": serving.workers.state(one.name, one),
+            "problem": one.problem,
         }
         for one in known
     ]
@@ -54,6 +55,7 @@ def _workers(serving: Services, known: tuple[DaskWorker, ...]) -> list[dict[str,
         "ready": 0,
         "memory": 0,
         "last_seen": None,
+        "problem": None,
     }
     names = {one.name for one in known}
     for name, process in processes.items():

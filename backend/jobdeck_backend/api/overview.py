@@ -8,7 +8,7 @@ from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.clock import now
 from jobdeck_backend.recovery.reaper import ROLE
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events, leases
 from jobdeck_backend.store.engine import Database
@@ -22,7 +22,7 @@ class Overview:
     settings: Settings
     database: Database
     board: Board
-    cluster: EmbeddedCluster
+    cluster: Cluster
     tailer: Tailer
 
     def describe(self, feeds: int, feeds_dropped: int, *, max_age_s: float) -> dict[str, Any]:
@@ -35,7 +35,7 @@ class Overview:
         return {
             "at": zulu_iso(at),
             "scheduler": shapes.scheduler(self.cluster, at),
-            "workers": sum(map(self.cluster.is_alive, list(self.cluster.workers))),
+            "workers": self.cluster.worker_count(),
             "slots": {"total": picture.slots_total, "taken": picture.slots_taken},
             "counts": picture.counts(),
             "delivered": picture.delivered(),
@@ -49,7 +49,7 @@ class Overview:
             },
             "drain_seconds": picture.forecast.drain_seconds,
             "paused": sorted(picture.paused),
-            "drills_allowed": self.settings.allow_drills,
+            "drills_allowed": self.settings.drills_allowed,
             "read_only": False,
             "storage": shapes.storage(self.database.condition.trouble),
         }

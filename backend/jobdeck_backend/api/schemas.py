@@ -213,6 +213,8 @@ class SchedulerView(BaseModel):
     id: str | None
     seen_age: float | None
     dashboard_url: str | None
+    problem: str | None = Field(description="why there is no scheduler")
+    unfit: dict[str, str] = Field(description="workers that get no jobs, and why")
 
 
 class StorageState(BaseModel):
@@ -273,6 +275,7 @@ class WorkerView(BaseModel):
     memory: int
     last_seen: float | None
     state: Literal["starting", "running", "draining", "drained", "paused", "restarting"]
+    problem: str | None = Field(description="why it gets no jobs")
 
 
 class Disagreement(BaseModel):
@@ -299,15 +302,25 @@ class WorkflowView(BaseModel):
     name: str
     description: str
     public: bool
+    origin: str | None = Field(description="the file or package that a user's own one comes from")
     stages: list[str]
     input_schema: dict[str, Any]
     output_schema: dict[str, Any]
+
+
+class BrokenWorkflow(BaseModel):
+    """A user's own workflow that cannot be used, and why."""
+
+    name: str
+    origin: str
+    problem: str
 
 
 class Workflows(BaseModel):
     """All workflows."""
 
     workflows: list[WorkflowView]
+    broken: list[BrokenWorkflow]
 
 
 class Act(BaseModel):

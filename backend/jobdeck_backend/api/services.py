@@ -17,8 +17,8 @@ from jobdeck_backend.jobs.records import Admission
 from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import Reaper
 from jobdeck_backend.scheduling.agreement import Agreement
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.artifact_files import ArtifactFiles
@@ -34,7 +34,7 @@ class Services:
     settings: Settings
     database: Database
     writer: Writer
-    cluster: EmbeddedCluster
+    cluster: Cluster
     dispatcher: Dispatcher
     reaper: Reaper
     streaming: Streaming

@@ -15,7 +15,7 @@ from jobdeck_backend.jobs.forecast import ServiceTime
 from jobdeck_backend.jobs.records import Aside, Attempt, Effect, Lease, Notification, StageRun, StoredEvent
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Why
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.store.figures import LineRow
 
 EFFECT_TEXT_SHOWN_CHARS = 4_000
@@ -202,11 +202,15 @@ def storage(trouble: Unavailable | None) -> dict[str, Any]:
     return {"state": trouble.code, "reason": trouble.message}
 
 
-def scheduler(cluster: EmbeddedCluster, now: float) -> dict[str, Any]:
+def scheduler(cluster: Cluster, now: float) -> dict[str, Any]:
     """``SchedulerView``."""
     snapshot = cluster.snapshot
     return {
-        "state": cluster.state,
+        "state": "external" if cluster.state == "up" and not cluster.embedded else cluster.state,
+        "problem": cluster.problem,
+        "unfit": {}
+        if snapshot is None
+        else {one.name: one.problem for one in snapshot.workers if one.problem},
         "address": cluster.address,
         "epoch": cluster.epoch,
         "id": None if snapshot is None else snapshot.scheduler_id,

@@ -53,5 +53,5 @@ def take_back_unstarted(tx: Connection, job_ids: Sequence[str]) -> list[str]:
 
 
 def take_back_other_epochs(tx: Connection, epoch: int) -> int:
-    """A new scheduler knows nothing: return what older ones held. Answers how many."""
+    """A new scheduler knows nothing: return what ended ones held. Answers how many."""
     return dispatch.take_back_other_epochs(tx, epoch)

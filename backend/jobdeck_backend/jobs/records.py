@@ -245,6 +245,27 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class Epoch:
+    """One backend's hold on one scheduler, from its start to its loss."""
+
+    epoch: int
+    backend: str
+    """Which instance: its host and state directory, of which there is one at a time."""
+    owner: str
+    """The process: ``host:pid``."""
+    embedded: bool
+    """Whether scheduler and workers are the backend's own processes, which end with it."""
+    scheduler_id: str | None
+    """Dask's name for the scheduler's process; None until it is up."""
+    started_at: float
+    seen_at: float
+    ended_at: float | None = None
+    workers_gone: bool = False
+    """Whether what its workers run counts as lost, whatever they say."""
+    end_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewEvent:
     """An event about to be appended; ``payload`` is the stored object without its type."""
 

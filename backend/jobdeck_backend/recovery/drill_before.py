@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from jobdeck_backend.jobs.records import Attempt, Effect, EffectState, Policy
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.store import drills, effects, events, figures, jobs
 from jobdeck_backend.store.engine import Database
 
@@ -66,7 +66,7 @@ class Before:
         )
 
 
-def look_before(database: Database, cluster: EmbeddedCluster) -> Before:
+def look_before(database: Database, cluster: Cluster) -> Before:
     """Read what the drill will compare with."""
     stages: dict[str, dict[StageKey, str]] = defaultdict(dict)
     with database.read() as tx:

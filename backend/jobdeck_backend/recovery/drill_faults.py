@@ -11,8 +11,8 @@ from jobdeck_backend.recovery import drill_judgement as judgement
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
 from jobdeck_backend.recovery.drill_watch import GIVE_UP_S, Expectation, Watch
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.forks import ForkedProcess
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
 from jobdeck_backend.store.engine import Database
@@ -59,7 +59,7 @@ class SchedulerHang(SchedulerLoss):
     """As its loss, after a time in which it may only be busy."""
 
     def __init__(
-        self, settings: Settings, database: Database, cluster: EmbeddedCluster, drill: Drill, before: Before
+        self, settings: Settings, database: Database, cluster: Cluster, drill: Drill, before: Before
     ) -> None:
         self._suspect_s, self._lost_s = settings.scheduler_suspect_s, settings.scheduler_lost_s
         self.give_up_s = self._lost_s + GIVE_UP_S
@@ -117,7 +117,7 @@ class WorkerHang(WorkerLoss):
         self,
         settings: Settings,
         database: Database,
-        cluster: EmbeddedCluster,
+        cluster: Cluster,
         drill: Drill,
         before: Before,
         process: ForkedProcess,

@@ -2,14 +2,14 @@
 
 import signal
 
-from jobdeck_backend.errors import InvalidInput
+from jobdeck_backend.errors import InvalidInput, NotEligible
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_faults import SchedulerHang, SchedulerLoss, WorkerHang, WorkerLoss
 from jobdeck_backend.recovery.drill_record import Drill
 from jobdeck_backend.recovery.drill_streams import Readers, StreamDrop, Streams
 from jobdeck_backend.recovery.drill_watch import Watch
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.forks import ForkedProcess
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.engine import Database
 
@@ -69,16 +69,14 @@ class Dropped(Injection):
 class Injector:
     """Chooses the target and what is expected of its loss."""
 
-    def __init__(
-        self, settings: Settings, database: Database, cluster: EmbeddedCluster, streams: Streams
-    ) -> None:
+    def __init__(self, settings: Settings, database: Database, cluster: Cluster, streams: Streams) -> None:
         self._settings = settings
         self._database = database
         self._cluster = cluster
         self._streams = streams
 
     async def prepare(self, drill: Drill, before: Before, target: str | None) -> tuple[Watch, Injection]:
-        """The watch and the injection of a fault; names the drill's target. Raises ``InvalidInput``."""
+        """The watch and the injection of a fault; names its target. Raises ``InvalidInput``, ``NotEligible``."""
         if drill.fault == "stream-drop":
             readers = Readers(self._streams, before)
             await readers.start()
@@ -98,6 +96,8 @@ class Injector:
                 return WorkerHang(self._settings, *parts, process), Signalled(process, signal.SIGSTOP)
 
     def _process(self, drill: Drill, before: Before, target: str | None) -> ForkedProcess:
+        if not self._cluster.embedded:
+            raise NotEligible("scheduler and workers are no processes of this server; nothing was done")
         if drill.fault.startswith("scheduler"):
             assert self._cluster.scheduler is not None
             return self._cluster.scheduler

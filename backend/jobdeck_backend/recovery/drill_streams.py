@@ -12,7 +12,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
 from jobdeck_backend.recovery.drill_watch import Expectation, Watch
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.store import drills
 from jobdeck_backend.store.engine import Database
 
@@ -100,7 +100,7 @@ class StreamDrop(Watch):
     """Nobody's job is touched; every reader ends with the log, nothing missing, nothing twice."""
 
     def __init__(
-        self, database: Database, cluster: EmbeddedCluster, drill: Drill, before: Before, readers: Readers
+        self, database: Database, cluster: Cluster, drill: Drill, before: Before, readers: Readers
     ) -> None:
         self._readers = readers
         super().__init__(database, cluster, drill, before)

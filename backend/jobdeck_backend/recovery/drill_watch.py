@@ -12,7 +12,7 @@ from jobdeck_backend.recovery import drill_judgement as judgement
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.store import jobs
 from jobdeck_backend.store.engine import Database
 
@@ -40,7 +40,7 @@ class Watch:
 
     give_up_s = GIVE_UP_S
 
-    def __init__(self, database: Database, cluster: EmbeddedCluster, drill: Drill, before: Before) -> None:
+    def __init__(self, database: Database, cluster: Cluster, drill: Drill, before: Before) -> None:
         """Made just before the injection: what is true then is what must come back."""
         self._database = database
         self._cluster = cluster

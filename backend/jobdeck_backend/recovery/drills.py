@@ -14,13 +14,14 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, NotAllowed, NotEligible, NotFound
+from jobdeck_backend.instance import OWNER, owner_is_gone
 from jobdeck_backend.recovery.drill_before import Before, look_before
 from jobdeck_backend.recovery.drill_faults import ApiLoss
 from jobdeck_backend.recovery.drill_inject import Injection, Injector
 from jobdeck_backend.recovery.drill_record import Drill, Fault, Step
 from jobdeck_backend.recovery.drill_streams import Streams
 from jobdeck_backend.recovery.drill_watch import Watch
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import drills
 from jobdeck_backend.store.engine import Database
@@ -32,6 +33,8 @@ LOOK_S = 0.02
 KILL_WITHIN_S = 30.0
 BEFORE = "before"
 """Where the record of a drill that its backend does not outlive keeps what was true before."""
+OWNED_BY = "owner"
+"""And where each keeps which backend runs it."""
 
 
 class Drills:
@@ -42,7 +45,7 @@ class Drills:
         settings: Settings,
         database: Database,
         writer: Writer,
-        cluster: EmbeddedCluster,
+        cluster: Cluster,
         streams: Streams,
         on_change: Callable[[Mapping[str, Any]], None],
     ) -> None:
@@ -62,7 +65,12 @@ class Drills:
         """At start: a drill whose backend ended with it goes on if that was the drill, else it has failed."""
 
         def running(tx: Connection) -> list[dict[str, Any]]:
-            return [record for record in drills.newest(tx) if record["state"] == "running"]
+            # Another backend on this database watches its own.
+            return [
+                record
+                for record in drills.newest(tx)
+                if record["state"] == "running" and owner_is_gone(record[OWNED_BY])
+            ]
 
         for record in await asyncio.wrap_future(self._writer.submit(running)):
             drill = Drill.going_on(record, datetime.fromisoformat(record["started_at"]).timestamp())
@@ -79,7 +87,7 @@ class Drills:
         Raises ``NotAllowed`` where drills are off, ``InvalidInput`` for a wrong confirmation or an unknown worker,
         ``NotEligible`` while another drill runs or the cluster is not up.
         """
-        if not self._settings.allow_drills:
+        if not self._settings.drills_allowed:
             raise NotAllowed("this server does not allow drills")
         if confirm != fault:
             raise InvalidInput(f"confirm must repeat the fault's name, {fault}; nothing was done")
@@ -125,7 +133,7 @@ class Drills:
     async def _make_ready(self, drill: Drill, before: Before) -> dict[str, Any]:
         drill.target = "backend"
         drill.add(Step("ready", "waits for SIGKILL to this backend", None), now())
-        kept = {**drill.shown(), BEFORE: before.as_json()}
+        kept = {**drill.shown(), OWNED_BY: OWNER, BEFORE: before.as_json()}
         await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
         self._task = asyncio.create_task(self._outlive(drill), name="drill")
         self._on_change(drill.shown())
@@ -172,6 +180,8 @@ class Drills:
 
     async def _publish(self, drill: Drill) -> dict[str, Any]:
         shown = drill.shown()
-        await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, shown))
+        await asyncio.wrap_future(
+            self._writer.submit(drills.save, drill.id, drill.started_at, {**shown, OWNED_BY: OWNER})
+        )
         self._on_change(shown)
         return shown

@@ -2,13 +2,10 @@
 
 import asyncio
 import math
-import os
-import socket
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import structlog
 from sqlalchemy import Connection
@@ -16,6 +13,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible, Unavailable
+from jobdeck_backend.instance import OWNER, owner_is_gone
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
@@ -36,23 +34,6 @@ GROUP_MAX = 128
 ROLE = "recovery"
 # How each way to take a job from a lost execution is put on record.
 RECLAIMS = {**dict.fromkeys(REQUEUES, Verb.RECOVER), Act.HOLD: Verb.HOLD, Act.FAIL: Verb.TIME_OUT}
-HOST = socket.gethostname()
-OWNER = f"{HOST}:{os.getpid()}"
-
-
-def owner_is_gone(owner: str) -> bool:
-    """Whether a former owner certainly ended: it was a process of this machine that does not exist."""
-    host, _, pid = owner.rpartition(":")
-    if host != HOST or not pid.isdecimal():
-        return False
-    try:
-        os.kill(int(pid), 0)
-        # One that ended and whose parent has not looked yet exists, and does nothing any more.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return True
-    except OSError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
 from jobdeck_backend.jobs.differences import Books, Difference, Kind, carry_on, compare
 from jobdeck_backend.loops import Loop
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.scheduling.snapshot import Snapshot
-from jobdeck_backend.store import dispatch, jobs
+from jobdeck_backend.scheduling.supervision import Cluster
+from jobdeck_backend.store import dispatch, epochs, jobs
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 
@@ -29,9 +29,7 @@ _WORK_LEFT = frozenset({"waiting", "queued", "no-worker", "processing"})
 class Agreement(Loop):
     """One pass: compare both books; take delivered jobs back that Dask has not known for a while."""
 
-    def __init__(
-        self, database: Database, writer: Writer, cluster: EmbeddedCluster, dispatcher: Dispatcher
-    ) -> None:
+    def __init__(self, database: Database, writer: Writer, cluster: Cluster, dispatcher: Dispatcher) -> None:
         super().__init__(INTERVAL_S)
         self._database = database
         self._writer = writer
@@ -53,7 +51,7 @@ class Agreement(Loop):
         if snapshot is self._looked_at:
             return
         self._looked_at = snapshot
-        books = await asyncio.to_thread(self._read, snapshot, self._cluster.epoch)
+        books = await asyncio.to_thread(self._read, snapshot)
         self.differences = carry_on(self.differences, compare(books), now())
         lost = [
             one.job_id
@@ -65,10 +63,14 @@ class Agreement(Loop):
             await asyncio.wrap_future(self._writer.submit(delivery.take_back, lost))
             self._dispatcher.give_again(lost)
 
-    def _read(self, snapshot: Snapshot, epoch: int) -> Books:
-        """What was written or handed over between the two looks differs too, but never for long."""
+    def _read(self, snapshot: Snapshot) -> Books:
+        """What was written or handed over between the two looks differs too, but never for long.
+
+        Of all backends that use this scheduler, and of no other.
+        """
         with self._database.read() as tx:
-            delivered = dispatch.delivered(tx, epoch)
-            executing = {one.job_id for one in jobs.live_attempts(tx)}
+            sharing = epochs.sharing(tx, snapshot.scheduler_id)
+            delivered = dispatch.delivered(tx, sharing)
+            executing = {one.job_id for one in jobs.live_attempts(tx) if one.epoch in sharing}
         at_work = {job_id for job_id, state in snapshot.jobs.items() if state in _WORK_LEFT}
         return Books(delivered, executing, at_work, snapshot.jobs.keys())

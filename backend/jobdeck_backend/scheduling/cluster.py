@@ -1,151 +1,94 @@
-"""The embedded Dask cluster: its processes, its epochs, and the truth about whether it lives (R23).
+"""The embedded Dask cluster: its processes, and how it comes up again (R23).
 
-An epoch is one scheduler process's life. When the scheduler is lost, its workers are ended too (they would go
-on running what nobody knows of), and a new epoch starts from nothing: what must run again comes from SQL.
+When the scheduler is lost, its workers are ended too: they would go on running what nobody knows of.
 """
 
 import asyncio
 import shutil
 import signal
-from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
 
-import dask
 import structlog
 from distributed import Client
 
 from jobdeck_backend.clock import now
+from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.scheduling import snapshot as dask_snapshot
 from jobdeck_backend.scheduling.forks import ForkedProcess, ForkServer
-from jobdeck_backend.scheduling.process_logs import ProcessLogs
 from jobdeck_backend.scheduling.snapshot import Snapshot
+from jobdeck_backend.scheduling.supervision import CLIENT_TIMEOUT, SETTLED_S, Cluster, ClusterListener
 from jobdeck_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 
-PROBE_S = 0.25
-RETRY_S = 0.5
 GONE_WITHIN_S = 5.0
-# A worker that was ready for this long is in every snapshot, unless Dask dropped it.
-SETTLED_S = 1.0
-CLIENT_TIMEOUT = "3s"
 # A scheduler and workers that die together are told of one after the other.
 TOGETHER_S = 0.01
 
-State = Literal["up", "suspect", "lost", "starting"]
 
-
-class ClusterListener(Protocol):
-    """Who hears what becomes of the cluster."""
-
-    async def epoch_started(self, epoch: int) -> None:
-        """A scheduler with all its workers is up."""
-
-    def scheduler_lost(self, epoch: int, reason: str) -> None:
-        """The epoch is over and every process of it is gone."""
-
-    def worker_lost(self, name: str) -> None:
-        """A worker process is gone; its replacement is on the way."""
-
-    def state_changed(self) -> None:
-        """``state`` is another one now."""
-
-
-class EmbeddedCluster:
+class EmbeddedCluster(Cluster):
     """One scheduler and its workers on this machine, started, watched and restarted."""
+
+    embedded = True
 
     def __init__(
         self, settings: Settings, next_epoch: Callable[[], Awaitable[int]], listener: ClusterListener
     ) -> None:
         """``next_epoch`` takes a new epoch number on the record."""
-        self._settings = settings
-        self._next_epoch = next_epoch
-        self._listener = listener
+        super().__init__(settings, next_epoch, listener)
         self._directory = settings.state_dir / "dask"
-        self.logs = ProcessLogs(settings.state_dir / "logs", lambda: self.workers)
         self._forks = ForkServer(self.logs.path("forkserver"))
-        self._task: asyncio.Task[None] | None = None
         self._lost_workers: asyncio.Queue[ForkedProcess] = asyncio.Queue()
         self._workers_started = 0
-        self.state: State = "starting"
-        self.epoch = 0
-        self.address: str | None = None
-        self.dashboard_url: str | None = None
-        self.client: Client | None = None
-        self.snapshot: Snapshot | None = None
-        self.scheduler: ForkedProcess | None = None
-        self.workers: dict[str, ForkedProcess] = {}
+        self._port = settings.scheduler_port
 
     def is_alive(self, worker: str) -> bool:
         """Whether that worker's process exists: certain, since the processes are our own."""
         process = self.workers.get(worker)
         return process is not None and not process.exited.is_set()
 
-    def loss_of(self, worker: str, epoch: int) -> str | None:
-        """What took a worker of an epoch; None while it lives, or while that is not clear yet.
+    def worker_count(self) -> int:
+        """Processes that exist, whether Dask knows them yet or not."""
+        return sum(map(self.is_alive, list(self.workers)))
+
+    def worker_gone(self, attempt: Attempt) -> str | None:
+        """Certain, since the processes are our own and end with their scheduler.
 
         A worker's end is laid at its own door only once it is sure that it was not the scheduler's: a job counts
         the workers that it lost. Safe from any thread.
         """
-        if worker in self.workers:
+        if attempt.worker in self.workers:
             return None  # its end, if it has come, is about to be judged
-        of_this = epoch == self.epoch and self.state in {"up", "suspect"}
         died = self.scheduler is None or self.scheduler.exited.is_set()
-        return "worker lost" if of_this and not died else "scheduler lost"
-
-    async def start(self) -> None:
-        """Begin to bring the first epoch up; answers at once."""
-        dask.config.set({"distributed.diagnostics.computations.nframes": 0})
-        self._task = asyncio.create_task(self._run(), name="cluster")
-        self.logs.start()
+        return "worker lost" if self.state in {"up", "suspect"} and not died else "scheduler lost"
 
     async def stop(self) -> None:
         """End every process."""
-        await self.logs.stop()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        await self._close_client()
+        await super().stop()
         await self._forks.stop()
 
-    def _become(self, state: State) -> None:
-        if self.state != state:
-            self.state = state
-            self._listener.state_changed()
-
-    async def _run(self) -> None:
-        while True:
-            self._become("starting")
-            try:
-                self.epoch = await self._next_epoch()
-                await self._bring_up()
-                self._become("up")
-                await self._listener.epoch_started(self.epoch)
-            except Exception as error:  # whatever it is, the next epoch must come
-                log.warning("the cluster did not come up; trying again", epoch=self.epoch, error=repr(error))
-                await self._tear_down()
-                await self._close_client()
-                await asyncio.sleep(RETRY_S)
-                continue
-            reason = await self._watch()
-            self._become("lost")
-            log.warning("scheduler lost", epoch=self.epoch, reason=reason)
-            await self._tear_down()
-            self._listener.scheduler_lost(self.epoch, reason)
-            await self._close_client()
-
     async def _bring_up(self) -> None:
+        self._become("starting")
+        self.epoch = await self._next_epoch()
         # What workers of former epochs left there, having been killed.
         await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self._forks.running:
             self._forks = ForkServer(self.logs.path("forkserver"))
             await self._forks.start()
+        name = f"scheduler-e{self.epoch}"
         self.scheduler = await self._forks.fork(
-            "scheduler", f"scheduler-e{self.epoch}", self.logs.path("scheduler"), lambda _process: None
+            "scheduler", name, self.logs.path("scheduler"), lambda _process: None, port=self._port
         )
-        ready = await self.scheduler.ready()
+        try:
+            ready = await self.scheduler.ready()
+        except OSError:
+            self._port = self._settings.scheduler_port  # somebody may have taken the one it had
+            raise
         self.address, self.dashboard_url = ready["address"], ready["dashboard_url"]
+        # Kept, where it stays free: other backends may be attached to it.
+        self._port = int(self.address.rpartition(":")[2])
         for _ in range(self._settings.max_running_async_jobs):
             await self._fork_worker()
         self.client = await Client(
@@ -168,53 +111,17 @@ class EmbeddedCluster:
             local_directory=str(self._directory),
         )
 
-    async def _watch(self) -> str:
-        """Wait until the epoch is over; answers why."""
+    def _duties(self) -> Sequence[Coroutine[Any, Any, str]]:
         assert self.scheduler is not None
-        duties = {
-            asyncio.create_task(self._await_exit(self.scheduler)),
-            asyncio.create_task(self._probe()),
-            asyncio.create_task(self._replace_workers()),
-        }
-        try:
-            done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
-            duty = done.pop()
-            failure = duty.exception()
-            return duty.result() if failure is None else f"it cannot be watched any more ({failure!r})"
-        finally:
-            for duty in duties:
-                duty.cancel()
-            await asyncio.gather(*duties, return_exceptions=True)
+        return self._await_exit(self.scheduler), self._replace_workers()
 
     async def _await_exit(self, scheduler: ForkedProcess) -> str:
         await scheduler.exited.wait()
         return f"its process {scheduler.pid} ended (exit code {scheduler.exit_code})"
 
-    async def _probe(self) -> str:
-        """Ask the scheduler again and again; suspect, then lost, when it does not answer."""
-        answered_at = now()
-        while True:
-            try:
-                assert self.client is not None
-                self.snapshot = await dask_snapshot.read(
-                    self.client, now(), self._patience_s(now() - answered_at)
-                )
-                answered_at = now()
-                self._become("up")
-                self._end_dropped_workers(self.snapshot)
-            except (TimeoutError, OSError):
-                if now() - answered_at >= self._settings.scheduler_lost_s:
-                    return f"it did not answer for {self._settings.scheduler_lost_s:.0f} s"
-                if now() - answered_at >= self._settings.scheduler_suspect_s:
-                    self._become("suspect")
-            await asyncio.sleep(PROBE_S)
-
-    def _patience_s(self, silent_s: float) -> float:
-        """How long to wait for an answer after so long a silence: no longer than until the next bound."""
-        suspect_s, lost_s = self._settings.scheduler_suspect_s, self._settings.scheduler_lost_s
-        if silent_s < suspect_s:
-            return suspect_s - silent_s
-        return max(PROBE_S, min(suspect_s, lost_s - silent_s))
+    def _look_at(self, snapshot: Snapshot) -> str | None:
+        self._end_dropped_workers(snapshot)
+        return super()._look_at(snapshot)
 
     def _end_dropped_workers(self, snapshot: Snapshot) -> None:
         """End workers that Dask gave up, so that they are replaced: hung, they would take a slot for ever."""
@@ -251,9 +158,3 @@ class EmbeddedCluster:
             # The kernel has ended them; it is the fork server that hangs and does not say so.
             await self._forks.kill()
         self.address = self.dashboard_url = self.snapshot = None
-
-    async def _close_client(self) -> None:
-        client, self.client = self.client, None
-        if client is not None:
-            # Its own way of closing waits for a scheduler that is gone.
-            await asyncio.wait({asyncio.ensure_future(client.close(timeout=0.2))}, timeout=1.0)

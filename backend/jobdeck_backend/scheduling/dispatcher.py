@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -13,14 +14,15 @@ from dask._task_spec import Task
 from distributed import Client, Future
 from distributed.spans import SpanMetadata
 
+from jobdeck_backend import __version__
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
 from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Delivery, Status, StoredEvent
 from jobdeck_backend.loops import Loop
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.snapshot import KEY_PREFIX
-from jobdeck_backend.scheduling.task import run_job
+from jobdeck_backend.scheduling.supervision import Cluster
+from jobdeck_backend.scheduling.task import portable_run_job, run_job
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.writer import Writer
 
@@ -28,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 INTERVAL_S = 1.0
 PAUSE_S = 0.005
+REST_S = 0.5
+RESTRICTED_INTERVAL_S = 0.05
 
 Key = tuple[str, str, int]
 
@@ -45,7 +49,7 @@ class Handed:
 class Dispatcher(Loop):
     """One pass: let go of finished futures, mark what goes next, hand it over."""
 
-    def __init__(self, settings: Settings, writer: Writer, cluster: EmbeddedCluster) -> None:
+    def __init__(self, settings: Settings, writer: Writer, cluster: Cluster) -> None:
         super().__init__(INTERVAL_S, PAUSE_S)
         self._settings = settings
         self._writer = writer
@@ -54,7 +58,11 @@ class Dispatcher(Loop):
         self._short_of_room = False
         self._submitted = False
         self._looked_at = -math.inf
-        self._deliveries = count(1)
+        # From anywhere: another backend's keys on the same scheduler must be others.
+        self._deliveries = count(secrets.randbits(48))
+        self._only_on: frozenset[str] | None = None
+        self._rests_until = -math.inf
+        self._run_job = run_job if cluster.embedded else portable_run_job()
 
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
@@ -90,13 +98,17 @@ class Dispatcher(Loop):
 
     async def run_once(self) -> None:
         """Deliver what there is room for."""
-        client = self._cluster.client
-        if self._cluster.state not in {"up", "suspect"} or client is None or self._cluster.snapshot is None:
+        client, snapshot = self._cluster.client, self._cluster.snapshot
+        if self._cluster.state not in {"up", "suspect"} or client is None or snapshot is None:
             return
         await self._let_go()
-        window = self._settings.dispatch_window
+        await self._restrict(snapshot.only_on)
+        if now() < self._rests_until:
+            return
+        # Dask keeps nothing back that may go to some workers only: then there is no window beyond the slots.
+        window = self._settings.dispatch_window if self._only_on is None else 0
         in_flight = sum(not handed.dependent for handed in self._handed.values())
-        room = self._cluster.snapshot.slots + window - in_flight
+        room = max(0, snapshot.slots + window - in_flight)
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
         if room == 0 and not self._submitted and now() < self._looked_at + INTERVAL_S:
@@ -126,8 +138,23 @@ class Dispatcher(Loop):
         unstarted = [
             job_id for job_id, handed in done.items() if not handed.started and not handed.future.cancelled()
         ]
+        if any(done[job_id].future.status == "error" for job_id in unstarted):
+            # Some worker cannot run jobs: which one is found out meanwhile.
+            self._rests_until = now() + REST_S
         if unstarted:
             await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
+
+    async def _restrict(self, only_on: frozenset[str] | None) -> None:
+        """Other workers may be given jobs than before: what waits for the former ones is handed over again."""
+        if only_on == self._only_on:
+            return
+        self._only_on = only_on
+        # Without a window, a slot that falls free is to be seen soon.
+        self.interval_s = INTERVAL_S if only_on is None else RESTRICTED_INTERVAL_S
+        unstarted = [job_id for job_id, handed in self._handed.items() if not handed.started]
+        for job_id in unstarted:
+            del self._handed[job_id]
+        await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
 
     def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int, position: int) -> None:
         for one in chosen:
@@ -139,8 +166,9 @@ class Dispatcher(Loop):
                 waits_for = [
                     self._handed[other].future for other in one.predecessors if other in self._handed
                 ]
-                tasks[key] = Task(key, run_job, one.job_id, one.fence, epoch, *waits_for, _data_producer=True)
-            futures = _submit(client, tasks, _dask_priority(group[0]))
+                arguments = (one.job_id, one.fence, epoch, __version__)
+                tasks[key] = Task(key, self._run_job, *arguments, *waits_for, _data_producer=True)
+            futures = _submit(client, tasks, _dask_priority(group[0]), self._only_on)
             for one, key in zip(group, tasks, strict=True):
                 self._handed[one.job_id] = Handed(futures[key], position, bool(one.predecessors))
                 reached(FaultPoint.HANDED_OVER, one.job_id)
@@ -162,7 +190,9 @@ def _dask_priority(one: Delivery) -> float:
     return -math.floor(one.dispatch_deadline) + one.priority / 2001
 
 
-def _submit(client: Client, tasks: dict[Key, Task], priority: float) -> dict[Key, Future[None]]:
+def _submit(
+    client: Client, tasks: dict[Key, Task], priority: float, only_on: frozenset[str] | None
+) -> dict[Key, Future[None]]:
     """``client.get`` without waiting, with a priority and with tasks that are truly queued.
 
     ``_data_producer`` makes the scheduler hold ready tasks back for a free slot, whatever their number; no
@@ -172,6 +202,7 @@ def _submit(client: Client, tasks: dict[Key, Task], priority: float) -> dict[Key
     return client._graph_to_futures(  # type: ignore[no-any-return]
         LLGExpr(tasks, _determ_token=uuid4().hex),
         keys,
+        workers=None if only_on is None else sorted(only_on),
         internal_priority={key: position for position, key in enumerate(keys)},
         user_priority=priority,
         fifo_timeout="100 ms",

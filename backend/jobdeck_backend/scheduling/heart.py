@@ -15,6 +15,7 @@ from jobdeck_backend.jobs.records import Claim, Status
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
 from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.timekeeping import Follower
 
 log = structlog.get_logger(__name__)
 
@@ -37,9 +38,11 @@ class Watched(Protocol):
 class Heart:
     """One per worker process."""
 
-    def __init__(self, settings: Settings, database: Database) -> None:
+    def __init__(self, settings: Settings, database: Database, follower: Follower) -> None:
+        """``follower`` corrects this process's time by the database's as long as there is need."""
         self._settings = settings
         self._database = database
+        self._follower = follower
         self._watched: dict[Watched, _Pulse] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="heart", daemon=True)
@@ -70,6 +73,7 @@ class Heart:
     def _look(self, one: Watched, pulse: "_Pulse") -> None:
         if not pulse.stopped:
             with self._database.read() as tx:
+                self._follower.follow(tx)
                 status, fence, deadline = jobs.claim_state(tx, one.claim.job_id)
             if status is not Status.RUNNING or fence != one.claim.fence:
                 pulse.stopped = True

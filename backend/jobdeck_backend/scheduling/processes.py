@@ -41,7 +41,9 @@ def run_scheduler(request: dict[str, Any]) -> None:
 
 async def _scheduler(request: dict[str, Any]) -> None:
     _prepare()
-    scheduler: Any = Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False)
+    scheduler: Any = Scheduler(
+        host=HOST, port=request["port"], dashboard_address=f"{HOST}:0", dashboard=False
+    )
     await SnapshotPlugin().start(scheduler)
     await scheduler
     tell(

@@ -37,6 +37,9 @@ class DaskWorker:
     status: str = "running"
     """Dask's word for it; ``paused`` where it ran short of memory."""
 
+    problem: str | None = None
+    """Why it gets no jobs: it could not run them."""
+
     @property
     def takes_work(self) -> bool:
         """Whether Dask may give it something new."""
@@ -70,7 +73,14 @@ class Snapshot:
         return sum(
             worker.threads if worker.takes_work else min(worker.threads, worker.processing)
             for worker in self.workers
+            if worker.problem is None
         )
+
+    @property
+    def only_on(self) -> frozenset[str] | None:
+        """Addresses of the workers that jobs may go to; None where that is all of them."""
+        fit = frozenset(worker.address for worker in self.workers if worker.problem is None)
+        return fit if len(fit) < len(self.workers) else None
 
 
 class SnapshotPlugin(SchedulerPlugin):

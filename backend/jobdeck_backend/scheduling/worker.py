@@ -6,11 +6,13 @@ Running and storing are apart: ``_work`` ends in one of a few values, ``_conclud
 import asyncio
 import os
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from inspect import isawaitable
 from typing import Any
 
 import structlog
@@ -30,10 +32,14 @@ from jobdeck_backend.scheduling.patience import patiently
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store import timekeeping
 from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.timekeeping import KEPT_WITHIN_S, Follower
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.callbacks import EventCallback
 from jobdeck_backend.workflows.context import JobContext, enter_job_context
+from jobdeck_backend.workflows.registry import Workflow
+from jobdeck_backend.workflows.sources import read_sources
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +47,7 @@ log = structlog.get_logger(__name__)
 RECURSION_LIMIT = 1_000
 ERROR_CHARS_MAX = 2_000
 TRACEBACK_CHARS_MAX = 16_000
+TIME_LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,26 @@ class WorkerProcess:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.database_path, synchronous="NORMAL")
-        self.heart = Heart(settings, self.database)
+        sources, _broken = read_sources(settings)
+        registry.install([Workflow(one.name, "", "", (), source=one) for one in sources])
+        self._follower = Follower()
+        self._learn_the_time()
+        self.heart = Heart(settings, self.database, self._follower)
+
+    def _learn_the_time(self) -> None:
+        """On another machine than the backend's, wait until the clock row was kept: no job may start before."""
+        until = time.monotonic() + KEPT_WITHIN_S
+        while time.monotonic() < until:
+            with self.database.read() as tx:
+                if self._follower.follow(tx):
+                    return
+            time.sleep(TIME_LOOK_S)
+
+    def database_id(self) -> str | None:
+        """Which database this process uses."""
+        with self.database.read() as tx:
+            row = timekeeping.load(tx)
+        return None if row is None else row.database_id
 
     def run(self, job_id: str, fence: int, epoch: int, worker: str) -> None:
         """Claim and execute one delivered job in this thread; leaves at once when nothing is to be claimed."""
@@ -194,7 +220,8 @@ class Execution:
         module = workflow.load()
         context = self._context(workflow)
         enter_job_context(context)
-        graph = self._slot.compiled(module.builder(admission.input))
+        builder = module.builder(admission.input)
+        graph = self._slot.compiled(await builder if isawaitable(builder) else builder)
         config: RunnableConfig = {
             "configurable": {"thread_id": admission.thread_id},
             "callbacks": [EventCallback(context, admission.agent_type)],

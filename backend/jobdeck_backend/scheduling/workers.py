@@ -14,10 +14,10 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
 from jobdeck_backend.errors import NotEligible, NotFound
 from jobdeck_backend.scheduling import snapshot
-from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.scheduling.forks import ForkedProcess
 from jobdeck_backend.scheduling.snapshot import DaskWorker
+from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.store import attempts
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
@@ -31,9 +31,7 @@ ASK_S = 2.0
 class Workers:
     """The acts on single workers, and which of them are under way."""
 
-    def __init__(
-        self, database: Database, writer: Writer, cluster: EmbeddedCluster, dispatcher: Dispatcher
-    ) -> None:
+    def __init__(self, database: Database, writer: Writer, cluster: Cluster, dispatcher: Dispatcher) -> None:
         self._database = database
         self._writer = writer
         self._cluster = cluster

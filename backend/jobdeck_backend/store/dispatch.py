@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import Connection, bindparam, exists, func, select, update
 
 from jobdeck_backend.jobs.records import UNFINISHED, Delivery, Status
-from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, queues
+from jobdeck_backend.store.tables import admissions, attempts, dependencies, epochs, jobs, queues
 
 _LIVE_ATTEMPT = exists().where(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
 _PAUSED = exists().where(
@@ -79,20 +79,22 @@ def unstarted(tx: Connection, job_ids: Collection[str]) -> set[str]:
     return set(tx.execute(statement).scalars())
 
 
-def take_back_other_epochs(tx: Connection, epoch: int) -> int:
-    """Return to the backlog what was handed to another Dask than this epoch's; answers how many."""
+def take_back_other_epochs(tx: Connection, epoch: int | None) -> int:
+    """Return to the backlog what was handed to a Dask that is over: none of an open epoch, nor this one's; answers
+    how many."""
     statement = update(jobs).where(
         jobs.c.status == Status.SUBMITTED,
         jobs.c.delivered_epoch.is_not(None),
-        jobs.c.delivered_epoch != epoch,
+        jobs.c.delivered_epoch.is_distinct_from(epoch),
+        jobs.c.delivered_epoch.not_in(select(epochs.c.epoch).where(epochs.c.ended_at.is_(None))),
     )
     return tx.execute(statement.values(delivered_epoch=None, delivered_at=None)).rowcount
 
 
-def delivered(tx: Connection, epoch: int) -> set[str]:
-    """Jobs that this epoch's Dask should hold and nobody has started."""
+def delivered(tx: Connection, numbers: Collection[int]) -> set[str]:
+    """Jobs that the Dask of these epochs should hold and nobody has started."""
     statement = select(jobs.c.job_id).where(
-        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch == epoch
+        jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.in_(numbers)
     )
     return set(tx.execute(statement).scalars())
 

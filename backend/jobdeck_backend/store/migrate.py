@@ -12,7 +12,7 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.store import integrity
 from jobdeck_backend.store.engine import Database
 
-HEAD = "0005"
+HEAD = "0008"
 """The newest revision in ``migrations/versions``; a test holds the two together."""
 
 EXIT_DATABASE = 13

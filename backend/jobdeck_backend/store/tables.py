@@ -284,3 +284,27 @@ drills = Table(
     Column("started_at", Float, nullable=False),
     Column("record", Text, nullable=False),
 )
+
+epochs = Table(
+    "epochs",
+    metadata,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("backend", Text, nullable=False),
+    Column("owner", String(128), nullable=False),
+    Column("embedded", Boolean, nullable=False),
+    Column("scheduler_id", Text),
+    Column("started_at", Float, nullable=False),
+    Column("seen_at", Float, nullable=False),
+    Column("ended_at", Float),
+    Column("workers_gone", Boolean, nullable=False),
+    Column("end_reason", Text),
+)
+
+clock = Table(
+    "clock",
+    metadata,
+    Column("database_id", String(64), primary_key=True),
+    Column("machine", Text, nullable=False),
+    Column("anchor", Float, nullable=False),
+    Column("at", Float, nullable=False),
+)

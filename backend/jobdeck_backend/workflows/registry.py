@@ -4,13 +4,15 @@ The server lists and checks workflows by these records; only a worker calls ``lo
 graph's module (and with it LangGraph).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 
 from jobdeck_backend.workflows.probe_input import check_probe, count_probe_stages
 from jobdeck_backend.workflows.review_input import REVIEW_STAGES, check_document, review_stages
+from jobdeck_backend.workflows.sources import Broken, Source
 
 PORTFOLIO_STAGES = ("gather", "compare", "report")
 REWRITE_STAGES = ("rewrite",)
@@ -45,7 +47,10 @@ class GraphModule(Protocol):
     """What a module under ``workflows.graphs`` offers."""
 
     def builder(self, request: str) -> Any:
-        """The ``StateGraph`` (not compiled) for this input; the same object for the same shape of graph."""
+        """The ``StateGraph`` (not compiled) for this input; the same object for the same shape of graph.
+
+        Perhaps one to be awaited.
+        """
 
     def initial_state(self, request: str) -> Mapping[str, Any]:
         """The first state of the graph. Runs inside the job context."""
@@ -73,19 +78,21 @@ class Workflow:
     """Ids of the data sources it can use."""
     check_input: Callable[[str], None] = _accept
     """Raises ``ValueError`` with a sentence for the caller when the input cannot be run."""
-    count_stages: Callable[[str], int] | None = None
-    """How many stages this input runs, where that differs from ``stages``."""
+    count_stages: Callable[[str], int | None] | None = None
+    """How many stages this input runs, where that differs from ``stages``; None: nobody knows."""
     artifacts: bool = False
     """Whether it leaves files behind: its job context has ``artifacts`` then."""
     input_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
     output_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+    source: Source | None = None
+    """Where a user's own graph is; None for a built-in one."""
 
     def load(self) -> GraphModule:
         """Import the graph's module."""
-        return cast("GraphModule", import_module(self.module))
+        return _authored(self.source) if self.source else cast("GraphModule", import_module(self.module))
 
-    def stages_total(self, request: str) -> int:
-        """How many stages this input runs."""
+    def stages_total(self, request: str) -> int | None:
+        """How many stages this input runs, where that is known."""
         return self.count_stages(request) if self.count_stages else len(self.stages)
 
 
@@ -143,9 +150,34 @@ WORKFLOWS: tuple[Workflow, ...] = (
         output_schema={},
     ),
 )
-_BY_NAME = {workflow.name: workflow for workflow in WORKFLOWS}
+_BUILT_IN = {workflow.name: workflow for workflow in WORKFLOWS}
+_users: dict[str, Workflow] = {}
+_broken: list[Broken] = []
+
+
+def install(workflows: Sequence[Workflow], broken: Sequence[Broken] = ()) -> None:
+    """At a process's start: the users' own workflows, and those of them that cannot be used."""
+    _users.update({workflow.name: workflow for workflow in workflows if workflow.name not in _BUILT_IN})
+    _broken.extend(broken)
+
+
+def known() -> tuple[Workflow, ...]:
+    """All that jobs can name, public or not."""
+    return (*WORKFLOWS, *_users.values())
+
+
+def broken() -> tuple[Broken, ...]:
+    """Those that cannot be used, and why."""
+    return tuple(_broken)
 
 
 def find(name: str) -> Workflow | None:
     """The workflow of that name, public or not."""
-    return _BY_NAME.get(name)
+    return _BUILT_IN.get(name) or _users.get(name)
+
+
+@cache
+def _authored(source: Source) -> GraphModule:
+    from jobdeck_backend.workflows.authored import AuthoredModule
+
+    return AuthoredModule(source)

@@ -65,8 +65,27 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the bytes of jobs' files are kept (default: in the state directory).",
 )
-@click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
-@click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Slots of each worker.")
+@click.option("--db-url", help="sqlite:///PATH of a database that backends share.")
+@click.option(
+    "--scheduler-address", help="tcp://… or tls://… of a Dask scheduler to use in place of an own one."
+)
+@click.option(
+    "--tls-ca-file", type=click.Path(dir_okay=False), help="With --tls-cert and --tls-key, for tls://."
+)
+@click.option("--tls-cert", type=click.Path(dir_okay=False))
+@click.option("--tls-key", type=click.Path(dir_okay=False))
+@click.option(
+    "--max-running-async-jobs",
+    "--max-concurrent-jobs",
+    "max_running_async_jobs",
+    type=click.IntRange(1, 256),
+    help="Worker processes of the embedded cluster.",
+)
+@click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Slots of each of them.")
+@click.option("--scheduler-port", type=click.IntRange(0, 65535), help="Where the embedded scheduler listens.")
+@click.option(
+    "--workflows", type=click.Path(dir_okay=False), help="A langgraph.json with workflows of your own."
+)
 @click.option(
     "--recovery",
     type=click.Choice(["auto", "manual"]),

@@ -84,6 +84,8 @@ def scheduler(data: object) -> models.Scheduler:
         id=row.maybe_text("id"),
         seen_age=row.maybe_number("seen_age"),
         dashboard_url=row.maybe_text("dashboard_url"),
+        problem=row.maybe_text("problem", NOTE_LIMIT),
+        unfit=tuple((name, one_line(str(why), NOTE_LIMIT)) for name, why in row.free("unfit").items()),
     )
 
 

@@ -84,6 +84,10 @@ class Scheduler:
     id: str | None
     seen_age: float | None = field(compare=False)
     dashboard_url: str | None
+    problem: str | None = None
+    """Why there is none."""
+    unfit: tuple[tuple[str, str], ...] = ()
+    """Workers that get no jobs, by name, and why."""
 
 
 @dataclass(frozen=True, slots=True)

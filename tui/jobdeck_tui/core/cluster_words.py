@@ -39,6 +39,8 @@ def strip(
     ]
     if overview.paused:
         row.append((f"  ⏸ paused: {', '.join(overview.paused)}", "warn"))
+    if overview.scheduler.unfit:
+        row.append((f"  ⚠ {plural(len(overview.scheduler.unfit), 'worker')} unfit", "warn"))
     if overview.drain_seconds and width >= DRAIN_FROM_COLUMNS:
         row.append((f"  drained in {elapsed(overview.drain_seconds)}", "faint"))
     if picture is None:
@@ -48,7 +50,12 @@ def strip(
     row.append((f"  waiting {tasks.get('waiting', 0)} queued {tasks.get('queued', 0)}  processing", ""))
     if not picture.workers:
         row.append((f" {tasks.get('processing', 0)}", ""))
-    room = width - sum(len(text) for text, _ in row)
+    return row + _workers_in_strip(workers, width - sum(len(text) for text, _ in row))
+
+
+def _workers_in_strip(workers: Sequence[DaskWorker], room: int) -> Row:
+    """As many workers as there is room for, and how many more there are."""
+    row: Row = []
     for count, worker in enumerate(workers[:WORKERS_IN_STRIP_MAX]):
         text = f" {worker.name} {worker.executing}/{worker.threads}"
         if worker.ready:
@@ -85,12 +92,15 @@ def cluster_rows(
             (f"  answered {age(scheduler.seen_age)} ago" if scheduler.seen_age is not None else "", "faint"),
         ],
         [(f"   id {scheduler.id or NONE}", "faint")],
+        *([[(f"   ⚠ {scheduler.problem}", "warn")]] if scheduler.problem else []),
         [],
         *_beside(overview, picture, now),
         [],
     ]
     rows.append([(f" {plural(len(workers) or overview.workers, 'worker')}", "strong")])
-    return [*rows, *worker_rows(workers, chosen, width)]
+    rows += worker_rows(workers, chosen, width)
+    rows += [[(f" ⚠ {name} gets no jobs: {why}", "warn")] for name, why in scheduler.unfit]
+    return rows
 
 
 def _beside(overview: Overview, picture: DaskPicture | None, now: float) -> list[Row]:

@@ -1,0 +1,92 @@
+"""Where users' own workflows come from: ``langgraph.json`` and installed packages. Nothing of theirs is imported.
+
+``langgraph.json`` is read as LangGraph's own tools do: ``{"graphs": {"name": "./file.py:graph"}}``, its directory
+and the local ``dependencies`` being where imports are looked for. Its ``env`` is not read: keys come from the
+environment.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from jobdeck_backend.settings import Settings
+
+GROUP = "jobdeck.workflows"
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One workflow's name and where its graph is: ``target`` is ``file.py:name`` or ``package.module:name``."""
+
+    name: str
+    target: str
+    origin: str
+    """Who names it: a file, or an installed package."""
+    paths: tuple[str, ...] = ()
+    """Where its imports are looked for."""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A workflow that cannot be used, and why."""
+
+    name: str
+    origin: str
+    problem: str
+
+
+def read_sources(settings: Settings) -> tuple[list[Source], list[Broken]]:
+    """What is named, and what is named in a way that cannot be used."""
+    sources: list[Source] = []
+    broken: list[Broken] = []
+    found = [*_installed(), *([] if settings.workflows is None else _listed(settings.workflows))]
+    for one in found:
+        if isinstance(one, Source) and any(one.name == other.name for other in sources):
+            one = Broken(one.name, one.origin, "another workflow has that name already")
+        if isinstance(one, Broken):
+            broken.append(one)
+        else:
+            sources.append(one)
+    return sources, broken
+
+
+def _installed() -> Iterator[Source | Broken]:
+    for point in entry_points(group=GROUP):
+        origin = f"package {point.dist.name}" if point.dist else "an installed package"
+        yield _checked(point.name, point.value, origin, (), "")
+
+
+def _listed(path: Path) -> Iterator[Source | Broken]:
+    path = path.absolute()
+    try:
+        listed = json.loads(path.read_text())
+        graphs = dict(listed["graphs"])
+        dependencies = [str(one) for one in listed.get("dependencies", [])]
+    except OSError as error:
+        yield Broken(path.name, str(path), f"the file cannot be read ({error.strerror})")
+        return
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f'the file is no JSON object with "graphs" ({type(error).__name__}: {error})'
+        yield Broken(path.name, str(path), reason)
+        return
+    local = [str((path.parent / one).resolve()) for one in dependencies if one.startswith(".")]
+    for name, value in graphs.items():
+        target = value.get("path") if isinstance(value, dict) else value
+        description = value.get("description", "") if isinstance(value, dict) else ""
+        yield _checked(name, target, str(path), (str(path.parent), *local), str(description))
+
+
+def _checked(
+    name: str, target: Any, origin: str, paths: tuple[str, ...], description: str
+) -> Source | Broken:
+    if not _NAME.fullmatch(name):
+        return Broken(name, origin, "a workflow's name is 1 to 64 letters, digits, dots, - or _")
+    if not isinstance(target, str) or not all(target.rpartition(":")):
+        return Broken(name, origin, 'it is not given as "./file.py:graph" or "package.module:graph"')
+    return Source(name, target, origin, paths, description)

@@ -1,0 +1,179 @@
+"""Users' own graphs by ``langgraph.json`` and installed packages: run, listed, told of when broken."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import starting
+from running_backend import JOBS, RunningBackend
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "ticket_triage"
+
+GRAPHS = """
+import asyncio
+from typing import Annotated, TypedDict
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from neighbour import SHOUT
+
+class Question(TypedDict):
+    question: str
+    times: int
+
+class Answer(TypedDict):
+    answer: str
+
+class Whole(Question, Answer):
+    pass
+
+def shout(state):
+    return {"answer": (state["question"] + SHOUT) * state["times"]}
+
+def whole():
+    graph = StateGraph(Whole, input_schema=Question, output_schema=Answer)
+    graph.add_node("shout", shout)
+    graph.add_edge(START, "shout")
+    return graph
+
+compiled = whole().compile()
+
+def factory(config):
+    return whole()
+
+async def async_factory():
+    await asyncio.sleep(0)
+    return whole().compile()
+
+class Talk(TypedDict):
+    messages: Annotated[list, add_messages]
+
+async def reply(state):
+    await asyncio.sleep(0)
+    return {"messages": [("assistant", "you said " + state["messages"][-1].text)]}
+
+talk = StateGraph(Talk)
+talk.add_node("reply", reply)
+talk.add_edge(START, "reply")
+number = 7
+"""
+LISTED = {
+    "compiled": "./graphs.py:compiled",
+    "factory": "./graphs.py:factory",
+    "async_factory": "./graphs.py:async_factory",
+    "talk": "./graphs.py:talk",
+    "unnamed": "./graphs.py:absent",
+    "number": "./graphs.py:number",
+    "raises": "./raises.py:graph",
+    "exits": "./exits.py:graph",
+    "nowhere": "./nowhere.py:graph",
+    "probe": "./graphs.py:compiled",
+    "bad name": "./graphs.py:compiled",
+    "shapeless": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory) -> Iterator[RunningBackend]:
+    directory = tmp_path_factory.mktemp("authored")
+    (directory / "graphs.py").write_text(GRAPHS)
+    (directory / "neighbour.py").write_text('SHOUT = "!"\n')
+    (directory / "raises.py").write_text("import nothing_of_that_name\n")
+    (directory / "exits.py").write_text("import os\nos._exit(3)\n")
+    (directory / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": LISTED}))
+    installed = directory / "installed"
+    (installed / "theirs-1.0.dist-info").mkdir(parents=True)
+    (installed / "theirs-1.0.dist-info" / "METADATA").write_text("Name: theirs\nVersion: 1.0\n")
+    (installed / "theirs-1.0.dist-info" / "entry_points.txt").write_text(
+        "[jobdeck.workflows]\nfrom_package = graphs:compiled\n"
+    )
+    for name in ("graphs.py", "neighbour.py"):
+        shutil.copy(directory / name, installed / name)
+    path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
+    backends = starting(directory)
+    yield next(backends)("--workflows", str(directory / "langgraph.json"), PYTHONPATH=path)
+    next(backends, None)
+
+
+@pytest.mark.parametrize("name", ["compiled", "factory", "async_factory", "from_package"])
+def test_graphs_and_factories_run_on_a_json_object_of_their_schema(backend, name) -> None:
+    job_id = backend.submit_text('{"question": "why", "times": 2}', agent_type=name)
+    assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    assert backend.http.get(f"{JOBS}/job/{job_id}/report").json()["report"] == "why!why!"
+    assert [run.node for run in backend.stages(job_id)] == ["shout"]
+
+
+def test_a_graph_of_messages_takes_text(backend) -> None:
+    job_id = backend.submit_text("hello", agent_type="talk")
+    assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    assert backend.http.get(f"{JOBS}/job/{job_id}/report").json()["report"] == "you said hello"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("why", "needs times"),
+        ('{"question": "why"}', "needs times"),
+        ('{"question": "why", "times": "two"}', "times is to be of type integer"),
+        ('{"question": "why", "times": 2, "loudness": 3}', "does not know loudness"),
+    ],
+)
+def test_input_that_does_not_fit_the_schema_is_refused_with_what_it_takes(backend, text, says) -> None:
+    answer = backend.http.post(f"{JOBS}/submit", json={"agent_type": "compiled", "input": text})
+    assert answer.status_code == 422
+    assert says in answer.text
+
+
+def test_schemas_and_stages_are_listed(backend) -> None:
+    views = {one["name"]: one for one in backend.http.get("/v1/ops/workflows").json()["workflows"]}
+    assert {"compiled", "factory", "async_factory", "talk", "from_package", "contract_review"} <= views.keys()
+    assert views["compiled"]["input_schema"]["properties"].keys() == {"question", "times"}
+    assert views["compiled"]["output_schema"]["properties"].keys() == {"answer"}
+    assert views["compiled"]["stages"] == ["shout"]
+    assert views["from_package"]["origin"] == "package theirs"
+    assert len(json.dumps(views["talk"]["input_schema"])) < 1000
+    agents = {one["agent_type"]: one for one in backend.http.get(f"{JOBS}/agents").json()["agents"]}
+    assert agents["compiled"]["input_schema"] == views["compiled"]["input_schema"]
+
+
+def test_broken_ones_are_told_at_start_and_when_they_are_asked_for(backend) -> None:
+    broken = {one["name"]: one["problem"] for one in backend.http.get("/v1/ops/workflows").json()["broken"]}
+    says = {
+        "unnamed": "has no absent",
+        "number": "is a int, and no graph",
+        "raises": "nothing_of_that_name",
+        "exits": "ended the process (3)",
+        "nowhere": "there is no file",
+        "probe": "a built-in workflow has that name",
+        "bad name": "letters, digits",
+        "shapeless": "./file.py:graph",
+    }
+    assert broken.keys() == says.keys()
+    told = backend.log.read_text()
+    for name, words in says.items():
+        assert words in broken[name]
+        assert f"workflow {name} (" in told
+    answer = backend.http.post(f"{JOBS}/submit", json={"agent_type": "raises", "input": "x"})
+    assert answer.status_code == 400
+    assert "nothing_of_that_name" in answer.text
+    assert backend.wait_for(backend.submit({"name": "only"}))["outcome"] == "succeeded", "the built-in one"
+
+
+def test_the_example_runs_as_its_readme_says(start_backend, tmp_path) -> None:
+    outbox = tmp_path / "outbox.jsonl"
+    backend = start_backend("--workflows", str(EXAMPLE / "langgraph.json"), TRIAGE_OUTBOX=str(outbox))
+    job_id = backend.submit_text("The shop is down!", agent_type="ticket_triage", deadline_seconds=60)
+    assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    output = json.loads(backend.record(job_id).output or "")
+    assert output["data"]["urgency"] == "urgent"
+    assert output["report"] == output["data"]["answer"]
+    (sent,) = map(json.loads, outbox.read_text().splitlines())
+    assert sent == {"key": output["data"]["sent_as"], "answer": output["report"]}
+    assert [one["state"] for one in backend.effects(job_id)] == ["confirmed"]
+    assert "tool.start" in {frame.event for frame in backend.events(job_id)}
+
+    hurried = backend.submit_text("Hello", agent_type="ticket_triage", deadline_seconds=4)
+    assert backend.wait_for(hurried)["outcome"] == "succeeded"
+    assert "We have received your ticket" in json.loads(backend.record(hurried).output or "")["report"]
