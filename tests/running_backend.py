@@ -245,12 +245,12 @@ class RunningBackend:
     def assert_no_stage_repeated(self, job_id: str, names: list[str]) -> None:
         """Every stage is on record once, and by the journal no attempt began one that was on record (R20).
 
-        A process killed between a stage's end and the save of its checkpoint leaves a line in the journal and
-        nothing on record: that stage runs again.
+        A process killed before the save of a stage's checkpoint leaves a beginning in the journal and nothing on
+        record: that stage runs again. Killed just after it, no end in the journal, and the stage on record.
         """
         runs = {run.node: run for run in self.stages(job_id) if run.node in names}
         assert list(runs) == names
-        assert set(names) <= set(self.journal_stages(job_id))
+        assert set(names) <= set(self.journal_stages(job_id, "stage_started"))
         for line in self.journal(job_id):
             assert line["attempt"] <= runs[line["stage"]].attempt, f"{line} comes after {runs[line['stage']]}"
 

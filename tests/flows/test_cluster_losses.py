@@ -3,9 +3,12 @@
 import asyncio
 from pathlib import Path
 
+from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.forks import ForkedProcess
 from jobdeck_backend.settings import Settings
+
+ATTEMPT = Attempt("job", 1, 1, "w0-e1", pid=1, epoch=1, started_at=0.0, heartbeat_at=0.0)
 
 
 async def _a_cluster(directory: Path) -> EmbeddedCluster:
@@ -22,11 +25,11 @@ async def _a_cluster(directory: Path) -> EmbeddedCluster:
 def test_r23_a_worker_that_ended_is_no_loss_of_its_own_before_that_was_judged(tmp_path: Path) -> None:
     async def go() -> None:
         cluster = await _a_cluster(tmp_path)
-        assert cluster.loss_of("w0-e1", 1) is None
+        assert cluster.worker_gone(ATTEMPT) is None
         cluster.workers["w0-e1"].has_exited(-9)
-        assert cluster.loss_of("w0-e1", 1) is None, "its scheduler may be what took it"
+        assert cluster.worker_gone(ATTEMPT) is None, "its scheduler may be what took it"
         del cluster.workers["w0-e1"]
-        assert cluster.loss_of("w0-e1", 1) == "worker lost"
+        assert cluster.worker_gone(ATTEMPT) == "worker lost"
 
     asyncio.run(go())
 
@@ -40,7 +43,6 @@ def test_r23_a_worker_of_a_dead_scheduler_is_the_schedulers_loss_though_the_stat
         cluster.scheduler.has_exited(-9)
         cluster.workers.pop("w0-e1").has_exited(-9)
         assert cluster.state == "up"
-        assert cluster.loss_of("w0-e1", 1) == "scheduler lost"
-        assert cluster.loss_of("w7-e0", 0) == "scheduler lost", "of an epoch that is over"
+        assert cluster.worker_gone(ATTEMPT) == "scheduler lost"
 
     asyncio.run(go())

@@ -65,14 +65,12 @@ class Drills:
         """At start: a drill whose backend ended with it goes on if that was the drill, else it has failed."""
 
         def running(tx: Connection) -> list[dict[str, Any]]:
-            # Another backend on this database watches its own.
-            return [
-                record
-                for record in drills.newest(tx)
-                if record["state"] == "running" and owner_is_gone(record[OWNED_BY])
-            ]
+            return [record for record in drills.newest(tx) if record["state"] == "running"]
 
         for record in await asyncio.wrap_future(self._writer.submit(running)):
+            owner = record.get(OWNED_BY)
+            if owner is not None and not owner_is_gone(owner):
+                continue  # another backend on this database watches it
             drill = Drill.going_on(record, datetime.fromisoformat(record["started_at"]).timestamp())
             if BEFORE in record and self._task is None:
                 watch = ApiLoss(self._database, self._cluster, drill, Before.from_json(record[BEFORE]))
@@ -180,8 +178,7 @@ class Drills:
 
     async def _publish(self, drill: Drill) -> dict[str, Any]:
         shown = drill.shown()
-        await asyncio.wrap_future(
-            self._writer.submit(drills.save, drill.id, drill.started_at, {**shown, OWNED_BY: OWNER})
-        )
+        kept = {**shown, OWNED_BY: OWNER}
+        await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
         self._on_change(shown)
         return shown
