@@ -98,6 +98,7 @@ class RunningBackend:
         self.ready = json.loads(self._ready_line())
         self.url: str = self.ready["url"]
         self.http = httpx.Client(base_url=self.url, timeout=20)
+        self._place = variables.get("JOBDECK_DB_URL") or state_dir / "jobdeck.db"
         self._database: Database | None = None
 
     def _ready_line(self) -> bytes:
@@ -172,7 +173,7 @@ class RunningBackend:
     def database(self) -> Database:
         """The instance's database, to be read beside the running backend."""
         if self._database is None:
-            self._database = Database(self.state_dir / "jobdeck.db", synchronous="NORMAL")
+            self._database = Database(self._place, synchronous="NORMAL")
         return self._database
 
     def record(self, job_id: str) -> Job:

@@ -111,6 +111,7 @@ def _end_with_stdin(server: Server) -> None:
 @click.option(
     "--state-dir", type=click.Path(path_type=Path, file_okay=False), help="Where everything is kept."
 )
+@click.option("--db-url", help="A PostgreSQL database, postgresql://…, in place of SQLite in the directory.")
 @click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
 @click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Threads of each worker.")
 @click.option(

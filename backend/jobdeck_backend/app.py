@@ -1,11 +1,13 @@
 """The composition root: makes every part, joins them, starts and stops them in order."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
 
+from jobdeck_backend import clock
 from jobdeck_backend.api import (
     failures,
     health,
@@ -29,7 +31,7 @@ from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
 from jobdeck_backend.recovery.drills import Drills
-from jobdeck_backend.recovery.reaper import OWNER, Reaper
+from jobdeck_backend.recovery.reaper import OWNER, Reaper, owner_is_gone
 from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
@@ -47,8 +49,12 @@ class Backend:
     def __init__(self, settings: Settings) -> None:
         """Open and migrate the database. Raises ``StartRefused``."""
         self.settings = settings
-        self.database = Database(settings.database_path, synchronous="FULL")
+        self.database = Database(settings.database_place, synchronous="FULL")
         migrate(self.database)
+        if self.database.path is None:
+            # One clock for all who share the database, wherever they run; workers are told it by this process.
+            clock.adopt(self.database.clock() - time.monotonic())
+        self._epoch_owners: dict[int, str | None] = {}
         self._callback_secret = load_secret(settings)
 
     async def start(self) -> Services:
@@ -57,8 +63,14 @@ class Backend:
         self.tailer = Tailer(self.database)
         self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
         self.cluster = EmbeddedCluster(self.settings, self._next_epoch, self)
-        self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
-        self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
+        self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster, self._is_owner)
+        self.reaper = Reaper(
+            self.settings,
+            self.database,
+            self.writer,
+            worker_gone=self._worker_gone,
+            taken_over=self._take_back_others,
+        )
         self.streaming = Streaming(self.database, self.tailer, asyncio.Event())
         self.agreement = Agreement(self.database, self.writer, self.cluster, self.dispatcher)
         board = Board(self.database, lambda: self.cluster.snapshot)
@@ -115,9 +127,10 @@ class Backend:
 
     # What the cluster tells.
 
-    async def epoch_started(self, epoch: int) -> None:
+    async def epoch_started(self, epoch: int) -> None:  # noqa: ARG002
         """A new scheduler knows nothing: what an older one held goes back to the backlog, then out again."""
-        await asyncio.wrap_future(self.writer.submit(delivery.take_back_other_epochs, epoch))
+        if self._is_owner():
+            await self._take_back_others()
         self.dispatcher.wake()
 
     def scheduler_lost(self, epoch: int, reason: str) -> None:  # noqa: ARG002
@@ -137,13 +150,37 @@ class Backend:
     # What the parts ask of each other.
 
     async def _next_epoch(self) -> int:
-        return await asyncio.wrap_future(self.writer.submit(leases.next_epoch, "scheduler", OWNER, now()))
+        return await asyncio.wrap_future(
+            self.writer.submit(leases.next_epoch, leases.SCHEDULER, OWNER, now())
+        )
+
+    def _is_owner(self) -> bool:
+        """Of the backends on one database the owner of the recovery dispatches."""
+        return self.reaper.lease is not None
+
+    async def _take_back_others(self) -> None:
+        """What another scheduler was given, nobody but it knows of."""
+        epoch = self.cluster.epoch
+        await asyncio.wrap_future(self.writer.submit(delivery.take_back_other_epochs, epoch))
+        self.dispatcher.wake()
 
     def _worker_gone(self, attempt: Attempt) -> str | None:
         if self.cluster.is_alive(attempt.worker):
             return None
         same_epoch = attempt.epoch == self.cluster.epoch and self.cluster.state in {"up", "suspect"}
-        return "worker lost" if same_epoch else "scheduler lost"
+        if same_epoch:
+            return "worker lost"
+        return "scheduler lost" if self._epoch_is_over(attempt.epoch) else None
+
+    def _epoch_is_over(self, epoch: int) -> bool:
+        """Whether no worker of that epoch lives, for certain: others on this database have their own."""
+        if self.database.path is not None:
+            return True
+        if epoch not in self._epoch_owners:
+            with self.database.read() as tx:
+                self._epoch_owners[epoch] = leases.epoch_owner(tx, epoch)
+        owner = self._epoch_owners[epoch]
+        return owner is not None and (owner == OWNER or owner_is_gone(owner))
 
 
 def create_app(backend: Backend) -> FastAPI:

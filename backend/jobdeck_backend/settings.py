@@ -23,7 +23,9 @@ class Settings(BaseSettings):
     trusted_hosts: str = "localhost"
     """Host names, with commas between them: other names of this server, and hosts whose web pages may use it."""
     state_dir: Path = Field(default_factory=lambda: user_state_path("jobdeck"))
-    """Database, journals, logs and lock of one instance."""
+    """Journals, logs and lock of one instance, and its database unless there is a ``db_url``."""
+    db_url: SecretStr | None = None
+    """A PostgreSQL database (``postgresql://user:password@host:port/database``) in place of the SQLite file."""
 
     max_running_async_jobs: int = Field(default=2, ge=1, le=256)
     """Worker processes of the embedded cluster."""
@@ -81,3 +83,8 @@ class Settings(BaseSettings):
     def database_path(self) -> Path:
         """The SQLite file of this instance."""
         return self.state_dir / "jobdeck.db"
+
+    @property
+    def database_place(self) -> Path | str:
+        """Where the records are: the SQLite file, or the URL with its password, for ``Database`` alone."""
+        return self.database_path if self.db_url is None else self.db_url.get_secret_value()

@@ -20,9 +20,9 @@ from jobdeck_backend.store.writer import Writer
 class Records:
     """A database, and a reaper that never knows more of a worker than its heartbeat."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, place: Path | str) -> None:
         settings = Settings(state_dir=directory, lost_attempts_max=2)
-        self.database = Database(settings.database_path, synchronous="NORMAL")
+        self.database = Database(place, synchronous="NORMAL")
         migrate(self.database)
         self.writer = Writer(self.database)
         self.reaper = Reaper(settings, self.database, self.writer, worker_gone=lambda _attempt: None)
@@ -56,8 +56,8 @@ class Records:
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Iterator[Records]:
-    made = Records(tmp_path)
+def records(tmp_path: Path, place: Path | str) -> Iterator[Records]:
+    made = Records(tmp_path, place)
     yield made
     made.writer.stop()
     made.database.close()

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jobdeck_backend.errors import JobdeckError, JobExists, TooLarge, Unavailable, UnknownWorkflow
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.store.engine import cause_of
 
 RETRY_AFTER_S = 1
 
@@ -45,7 +46,7 @@ def refusal(path: str, error: JobdeckError) -> Response:
 
 def _respond_unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, DBAPIError)
-    return refusal(request.url.path, Unavailable(f"the database cannot be read ({error.orig})"))
+    return refusal(request.url.path, Unavailable(f"the database cannot be read ({cause_of(error)})"))
 
 
 def _respond_invalid(request: Request, error: Exception) -> Response:

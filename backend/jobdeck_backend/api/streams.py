@@ -1,7 +1,7 @@
 """One job's event stream (R26–R30): replay without limit, then live, the terminal status last."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,6 +17,8 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.tailer import Subscription, Tailer
 
 PAGE = 1_000
+# What the peers' clients are told of the time of replay.
+POLL_S = 0.005
 KEEPALIVE_S = 15
 SEND_TIMEOUT_S = 30
 ID_DIGITS_MAX = 18
@@ -93,15 +95,16 @@ def is_settled(job: Job) -> bool:
 
 @dataclass
 class Place:
-    """How far a stream has come: the sequence number of the last event sent."""
+    """How far a stream has come: the last event sent, and the ``stream.mode`` last told."""
 
     cursor: int
+    mode: Mapping[str, object]
 
 
 async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
     """The frames of one job's stream after ``cursor``. The job must exist."""
-    yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
-    place, reconnected, announced = Place(cursor), cursor > 0, False
+    yield control("stream.mode", {"mode": "polling", "interval_ms": round(POLL_S * 1000)})
+    place, reconnected, announced = Place(cursor, {}), cursor > 0, False
     with streaming.tailer.subscribe(job_id) as subscription:
         while True:
             admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
@@ -111,7 +114,8 @@ async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIte
             if len(page) == PAGE:
                 continue
             if not announced:
-                yield control("stream.mode", {"mode": "live"})
+                place.mode = streaming.tailer.mode
+                yield control("stream.mode", place.mode)
             if is_settled(job):
                 yield status_frame(admission, job, reconnected=reconnected)
                 return
@@ -152,21 +156,28 @@ async def _live(streaming: Streaming, subscription: Subscription, place: Place) 
         if streaming.stopping.is_set():
             return
         new, behind = subscription.take()
-        frames = []
-        terminal = False
-        for event in new:
-            if event.seq <= place.cursor:
-                continue  # the replay had it already
-            if event.seq != place.cursor + 1:
-                behind = True
-                break
-            place.cursor = event.seq
-            frames.append(stored(event))
-            if event.status is not None:
-                terminal = Status(event.status).terminal
-                if not terminal:
-                    frames.append(control("job.status", {"status": event.status}))
+        frames, ended = _next_frames(new, place)
+        if place.mode != streaming.tailer.mode:
+            place.mode = streaming.tailer.mode
+            frames.append(control("stream.mode", place.mode))
         if frames:
             yield b"".join(frames)
-        if terminal or behind:
+        if ended or behind:
             return
+
+
+def _next_frames(new: Sequence[StoredEvent], place: Place) -> tuple[list[bytes], bool]:
+    """The frames of what follows ``place``, which moves on; whether the log must be read: at a gap, at an end."""
+    frames: list[bytes] = []
+    for event in new:
+        if event.seq <= place.cursor:
+            continue  # the replay had it already
+        if event.seq != place.cursor + 1:
+            return frames, True
+        place.cursor = event.seq
+        frames.append(stored(event))
+        if event.status is not None:
+            if Status(event.status).terminal:
+                return frames, True
+            frames.append(control("job.status", {"status": event.status}))
+    return frames, False

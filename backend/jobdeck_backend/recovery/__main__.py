@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -18,20 +19,18 @@ from jobdeck_backend.store.migrate import EXIT_DATABASE, usable
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 def main(directory: Path) -> None:
     """Print what is broken as JSON; exit with 1 if anything is, with 13 if the database cannot be read."""
-    path = Settings(state_dir=directory).database_path
-    if not path.exists():  # opening it would make one
+    settings = Settings(state_dir=directory)
+    if settings.db_url is None and not settings.database_path.exists():  # opening it would make one
         click.echo(f"jobdeck: there is no database in {directory}", err=True)
         sys.exit(EXIT_DATABASE)
     began = time.monotonic()
-    database = Database(path, synchronous="NORMAL")
     try:
-        with usable(database):
-            violations = fsck.check_instance(database)
+        database = Database(settings.database_place, synchronous="NORMAL")
+        with closing(database), usable(database):
+            violations = fsck.check_instance(database, directory)
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)
         sys.exit(refused.exit_code)
-    finally:
-        database.close()
     click.echo(json.dumps(fsck.report(violations, time.monotonic() - began)))
     sys.exit(1 if violations else 0)
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import orjson
 from sqlalchemy import Connection
@@ -69,9 +70,12 @@ class _Expectation:
 class Watch:
     """The expectations of one drill that were not seen yet."""
 
-    def __init__(self, database: Database, cluster: EmbeddedCluster, drill: Drill, before: Before) -> None:
+    def __init__(
+        self, database: Database, state_dir: Path, cluster: EmbeddedCluster, drill: Drill, before: Before
+    ) -> None:
         """Made just before the injection: what is true then is what must come back."""
         self._database = database
+        self._state_dir = state_dir
         self._cluster = cluster
         self._drill = drill
         self._before = before
@@ -118,7 +122,7 @@ class Watch:
         completed = sum(len(one.stages_before) for one in self._drill.evidence)
         text = f"{repeated} of {completed} stages completed before ran again"
         self._drill.add(Step("repeated", text, None, failed=repeated > 0), now())
-        violations = fsck.check_instance(self._database)
+        violations = fsck.check_instance(self._database, self._state_dir)
         text = f"{len(fsck.CHECKS)} invariants checked on all records, {len(violations)} violations"
         self._drill.add(Step("invariants", text, None, failed=bool(violations)), now())
         self._drill.end("passed" if self._drill.holds else "failed", now())

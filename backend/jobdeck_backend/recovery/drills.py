@@ -80,7 +80,7 @@ class Drills:
             raise NotEligible(f"the cluster is not up ({self._cluster.state}); nothing was done")
         process = self._process(fault, target, before)
         drill = Drill(uuid4().hex[:12], fault, process.name, started_at=now())
-        watch = Watch(self._database, self._cluster, drill, before)
+        watch = Watch(self._database, self._settings.state_dir, self._cluster, drill, before)
         process.signal(signal.SIGKILL)
         drill.started_at = now()
         drill.add(Step("injected", f"SIGKILL to {process.name} (pid {process.pid})", None), drill.started_at)

@@ -28,10 +28,10 @@ class Violation:
     text: str
 
 
-def check_instance(database: Database) -> list[Violation]:
-    """``check`` of an instance's database and of the probe's journal beside it."""
+def check_instance(database: Database, state_dir: Path) -> list[Violation]:
+    """``check`` of an instance's database and of the probe's journal in its directory."""
     with database.read() as connection:
-        return check(connection, database.path.with_name("probe-journal.jsonl"))
+        return check(connection, state_dir / "probe-journal.jsonl")
 
 
 def check(connection: Connection, journal: Path | None = None) -> list[Violation]:

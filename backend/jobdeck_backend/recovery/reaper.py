@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -51,6 +51,10 @@ def owner_is_gone(owner: str) -> bool:
     return False
 
 
+async def _nothing() -> None:
+    """Nobody else is concerned."""
+
+
 @dataclass(frozen=True, slots=True)
 class Applied:
     """What came of an action; ``skipped`` is why nothing was done, None when it was."""
@@ -78,12 +82,15 @@ class Reaper(Loop):
         writer: Writer,
         *,
         worker_gone: WorkerGone,
+        taken_over: Callable[[], Awaitable[object]] = _nothing,
     ) -> None:
+        """``taken_over`` is awaited whenever the lease has become this process's."""
         super().__init__(INTERVAL_S)
         self._settings = settings
         self._database = database
         self._writer = writer
         self._worker_gone = worker_gone
+        self._taken_over = taken_over
         self._pass = asyncio.Lock()
         self._bounds = Bounds(
             settings.expire_grace_s,
@@ -141,11 +148,14 @@ class Reaper(Loop):
 
     async def _hold_lease(self) -> bool:
         if self.lease is None or self.lease.expires_at - now() < self._settings.lease_ttl_s / 2:
+            before = self.lease
             self.lease = await asyncio.wrap_future(
                 self._writer.submit(
                     leases.acquire, ROLE, OWNER, now(), self._settings.lease_ttl_s, is_gone=owner_is_gone
                 )
             )
+            if self.lease is not None and (before is None or before.epoch != self.lease.epoch):
+                await self._taken_over()
         return self.lease is not None
 
     def _plan(self) -> list[Action]:

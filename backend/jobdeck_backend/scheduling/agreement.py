@@ -69,6 +69,7 @@ class Agreement(Loop):
         """What was written or handed over between the two looks differs too, but never for long."""
         with self._database.read() as tx:
             delivered = dispatch.delivered(tx, epoch)
-            executing = {one.job_id for one in jobs.live_attempts(tx)}
+            # Another backend's workers may execute others.
+            executing = {one.job_id for one in jobs.live_attempts(tx) if one.epoch == epoch}
         at_work = {job_id for job_id, state in snapshot.jobs.items() if state in _WORK_LEFT}
         return Books(delivered, executing, at_work, snapshot.jobs.keys())

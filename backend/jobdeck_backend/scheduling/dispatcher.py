@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from uuid import uuid4
@@ -44,8 +44,12 @@ class Handed:
 class Dispatcher(Loop):
     """One pass: let go of finished futures, mark what goes next, hand it over."""
 
-    def __init__(self, settings: Settings, writer: Writer, cluster: EmbeddedCluster) -> None:
+    def __init__(
+        self, settings: Settings, writer: Writer, cluster: EmbeddedCluster, is_owner: Callable[[], bool]
+    ) -> None:
+        """``is_owner``: whether this backend is the one, of those that share the database, that dispatches."""
         super().__init__(INTERVAL_S, PAUSE_S)
+        self._is_owner = is_owner
         self._settings = settings
         self._writer = writer
         self._cluster = cluster
@@ -93,6 +97,8 @@ class Dispatcher(Loop):
         if self._cluster.state not in {"up", "suspect"} or client is None or self._cluster.snapshot is None:
             return
         await self._let_go()
+        if not self._is_owner():
+            return
         window = self._settings.dispatch_window
         in_flight = sum(not handed.dependent for handed in self._handed.values())
         room = self._cluster.snapshot.slots + window - in_flight

@@ -1,12 +1,9 @@
 """One execution's side of the effects ledger (R25)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
-
-from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import effects
@@ -14,7 +11,6 @@ from jobdeck_backend.errors import BudgetSpent
 from jobdeck_backend.jobs.records import Claim, Effect, EffectState, Policy
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
-from jobdeck_backend.store.engine import synced
 from jobdeck_backend.store.events import encode
 
 
@@ -63,21 +59,16 @@ class ExecutionLedger:
             intent_at=now(),
         )
         self._recorder.flush()
-        with self._synced() as tx:
-            return effects.intend(tx, self._claim, wanted)
+        return self._slot.transact(lambda tx: effects.intend(tx, self._claim, wanted), durably=True)
 
     def answer(self, known: Effect, *, happened: bool) -> Effect:
         """Put on record what the provider answered about an uncertain effect. Raises ``JobStopped``."""
-        with self._synced() as tx:
-            return effects.answer(tx, self._claim, known, happened=happened, now=now())
+        return self._slot.transact(
+            lambda tx: effects.answer(tx, self._claim, known, happened=happened, now=now()), durably=True
+        )
 
     def settle(self, key: str, state: EffectState, outcome: Any) -> None:
         """Put on record what the call came to. Raises ``JobStopped``."""
-        with self._synced() as tx:
-            effects.settle(tx, self._claim, key, state, outcome, now())
-
-    @contextmanager
-    def _synced(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when it ends: an intent must survive a loss of power."""
-        with self._slot.lock, synced(self._slot.connection) as tx:
-            yield tx
+        self._slot.transact(
+            lambda tx: effects.settle(tx, self._claim, key, state, outcome, now()), durably=True
+        )

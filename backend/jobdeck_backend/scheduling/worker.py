@@ -6,18 +6,19 @@ Running and storing are apart: ``_work`` ends in one of a few values, ``_conclud
 import asyncio
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import structlog
 from langchain_core.runnables import RunnableConfig
+from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution
 from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
-from jobdeck_backend.jobs.records import Claim
+from jobdeck_backend.jobs.records import Claim, NewEvent
 from jobdeck_backend.scheduling.heart import Heart
 from jobdeck_backend.scheduling.ledger import ExecutionLedger
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
@@ -81,16 +82,17 @@ class WorkerProcess:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.database = Database(settings.database_path, synchronous="NORMAL")
+        self.database = Database(settings.database_place, synchronous="NORMAL")
         self.heart = Heart(settings, self.database)
 
     def run(self, job_id: str, fence: int, epoch: int, worker: str) -> None:
         """Claim and execute one delivered job in this thread; leaves at once when nothing is to be claimed."""
         slot = Slot.current(self.settings, self.database)
-        with slot.lock, slot.connection.begin():
-            claim = execution.claim(
-                slot.connection, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
+        claim = slot.transact(
+            lambda tx: execution.claim(
+                tx, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
             )
+        )
         if claim is not None:
             Execution(slot, claim).run(self.heart)
 
@@ -217,21 +219,21 @@ class Execution:
         if not isinstance(ending, Succeeded):
             self._cancelled.set()
         told = self._recorder.take_waiting()
-        connection = self._slot.connection
         if isinstance(ending, Expired):
-            with self._slot.lock, connection.begin():
-                execution.expire_running(connection, self.claim, told, now())
+            self._slot.transact(lambda tx: execution.expire_running(tx, self.claim, told, now()))
         if not isinstance(ending, Succeeded):
             self._slot.wait_for_threads()
-        with self._slot.lock, connection.begin():
-            match ending:
-                case Succeeded(output):
-                    execution.succeed(connection, self.claim, output, told, now())
-                case Failed(error, error_type):
-                    execution.fail(connection, self.claim, error, error_type, told, now())
-                case Expired():
-                    execution.end(connection, self.claim, "expired", now())
-                case Held(reason):
-                    execution.hold(connection, self.claim, reason, told, now())
-                case Stopped():
-                    execution.stop(connection, self.claim, now())
+        self._slot.transact(lambda tx: self._store(tx, ending, told))
+
+    def _store(self, tx: Connection, ending: Ending, told: Sequence[NewEvent]) -> None:
+        match ending:
+            case Succeeded(output):
+                execution.succeed(tx, self.claim, output, told, now())
+            case Failed(error, error_type):
+                execution.fail(tx, self.claim, error, error_type, told, now())
+            case Expired():
+                execution.end(tx, self.claim, "expired", now())
+            case Held(reason):
+                execution.hold(tx, self.claim, reason, told, now())
+            case Stopped():
+                execution.stop(tx, self.claim, now())

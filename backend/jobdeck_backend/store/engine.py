@@ -1,124 +1,86 @@
-"""The dialect seam: how a database is opened, and how a transaction of each kind begins.
+"""The dialect seam: one database as one process uses it, whichever it is.
 
-SQLite for now. A second dialect answers the same questions: how to open, how a write begins, how a reader
-learns that somebody committed.
+``sqlite.py`` and ``postgres.py`` answer the same few questions: how it is opened, how a write begins, whether it
+is still in its place, what time it is there.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
-# Upper bound of one wait for SQLite's write lock. Longer than any transaction of ours by far.
-BUSY_TIMEOUT_S = 30.0
+from jobdeck_backend.store.sqlite import Sqlite, Synchronous
 
-Synchronous = Literal["FULL", "NORMAL"]
-
-
-def open_engine(path: Path, *, synchronous: Synchronous, write: bool) -> Engine:
-    """An engine whose transactions begin IMMEDIATE (``write``) or deferred.
-
-    BEGIN IMMEDIATE takes the write lock at once: a deferred transaction that reads first and writes later is
-    refused by SQLite under concurrency, whatever the busy timeout.
-    """
-    engine = create_engine(
-        f"sqlite:///{path}",
-        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
-        pool_size=8,
-        max_overflow=32,
-        hide_parameters=True,  # an error's text goes to logs and callers; what jobs were given does not (R38)
-    )
-    begin = "BEGIN IMMEDIATE" if write else "BEGIN"
-
-    @event.listens_for(engine, "connect")
-    def _configure(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None  # SQLAlchemy's begin event speaks, not the driver
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(f"PRAGMA synchronous={synchronous}")
-        connection.execute("PRAGMA foreign_keys=ON")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    return engine
+POSTGRES = "postgresql"
 
 
-def quick_statement(connection: Connection) -> Callable[[str], sqlite3.Cursor]:
-    """Run constant statements such as savepoints on a connection as it is, without SQLAlchemy's cost for each.
+class Dialect(Protocol):
+    """What the two databases answer differently."""
 
-    They raise ``OperationalError`` like others.
-    """
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
+    @property
+    def name(self) -> str:
+        """What messages call the database: a path, or a URL without its password."""
 
-    def run(statement: str) -> sqlite3.Cursor:
-        try:
-            return driver.execute(statement)
-        except sqlite3.Error as error:
-            raise OperationalError(statement, None, error) from error
+    @property
+    def path(self) -> Path | None:
+        """The file, where it is one."""
 
-    return run
+    @property
+    def clock(self) -> str:
+        """The statement that answers the time, in Unix seconds."""
 
+    def open_engine(self, *, synchronous: Synchronous, write: bool) -> Engine:
+        """An engine of which ``write`` transactions exclude others from what they change."""
 
-def commit_counter(connection: Connection) -> Callable[[], int]:
-    """A number that changes whenever another connection commits; a look takes microseconds.
-
-    To be asked between transactions.
-    """
-    run = quick_statement(connection)
-    return lambda: int(run("PRAGMA data_version").fetchone()[0])
+    def must_be_in_place(self) -> None:
+        """Raises ``OperationalError`` where writing would be for nothing."""
 
 
 class Database:
     """One database as one process uses it. ``synchronous`` is FULL in the server, NORMAL in workers."""
 
-    def __init__(self, path: Path, *, synchronous: Synchronous) -> None:
-        self.path = path
-        self._file: tuple[int, int] | None = None
-        self._write_engine = open_engine(path, synchronous=synchronous, write=True)
-        self._read_engine = open_engine(path, synchronous=synchronous, write=False)
+    def __init__(self, place: Path | str, *, synchronous: Synchronous) -> None:
+        """``place`` is a SQLite file or a PostgreSQL URL. Raises ``StartRefused`` for a URL that is none."""
+        self.dialect = _dialect(place)
+        self.name = self.dialect.name
+        self.path = self.dialect.path
+        self._write_engine = self.dialect.open_engine(synchronous=synchronous, write=True)
+        self._read_engine = self.dialect.open_engine(synchronous=synchronous, write=False)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that holds the write lock from its start; commits unless the block raises."""
-        self._must_be_in_place()
+        """A transaction that nobody's write comes between; commits unless the block raises.
+
+        SQLite: it holds the one write lock from its start. PostgreSQL: it holds each job it loads (``locks``).
+        """
+        self.dialect.must_be_in_place()
         with self._write_engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent snapshot."""
-        self._must_be_in_place()
+        self.dialect.must_be_in_place()
         with self._read_engine.connect() as connection:
             yield connection
 
     def open_writer(self) -> Connection:
-        """A connection of the write engine for the caller to keep; ``begin()`` takes the lock."""
-        self._must_be_in_place()
+        """A connection of the write engine for the caller to keep; ``begin()`` begins a write."""
+        self.dialect.must_be_in_place()
         return self._write_engine.connect()
 
     def open_reader(self) -> Connection:
         """A connection of the read engine for the caller to keep."""
-        self._must_be_in_place()
+        self.dialect.must_be_in_place()
         return self._read_engine.connect()
 
-    def _must_be_in_place(self) -> None:
-        """What is written to a file that was removed would be gone with the last process that has it open."""
-        try:
-            found = self.path.stat()
-            file = found.st_dev, found.st_ino
-        except FileNotFoundError:
-            file = None
-        if self._file is None:
-            self._file = file
-        elif self._file != file:
-            reason = f"{self.path} was removed or replaced while it was in use"
-            raise OperationalError("BEGIN", None, sqlite3.OperationalError(reason))
+    def clock(self) -> float:
+        """What time it is by the database's own clock, in Unix seconds: one for all who share it (R7)."""
+        with self.read() as tx:
+            return float(tx.exec_driver_sql(self.dialect.clock).scalar_one())
 
     def close(self) -> None:
         """Close every pooled connection."""
@@ -126,15 +88,59 @@ class Database:
         self._read_engine.dispose()
 
 
+def _dialect(place: Path | str) -> Dialect:
+    if isinstance(place, Path):
+        return Sqlite(place)
+    # Who stays with SQLite spends no time on the driver.
+    from jobdeck_backend.store.postgres import Postgres
+
+    return Postgres(place)
+
+
+def is_postgres(connection: Connection) -> bool:
+    """Whether the connection leads to PostgreSQL; for the few statements that must differ."""
+    return connection.dialect.name == POSTGRES
+
+
+def locks(tx: Connection) -> bool:
+    """Whether rows loaded here to be changed must be locked one by one: in PostgreSQL's writing transactions."""
+    return bool(tx.get_execution_options().get("locks", False))
+
+
+def cause_of(error: Exception) -> str:
+    """What a database's error says, in one line without the statement."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())
+
+
+def quick_statement(connection: Connection) -> Callable[[str], Any]:
+    """Run constant statements such as savepoints on a connection as it is, without SQLAlchemy's cost for each.
+
+    They raise ``OperationalError`` like others.
+    """
+    driver: Any = connection.connection.driver_connection
+
+    def run(statement: str) -> Any:
+        try:
+            return driver.execute(statement)
+        except Exception as error:
+            raise OperationalError(statement, None, error) from error
+
+    return run
+
+
 @contextmanager
 def synced(connection: Connection) -> Iterator[Connection]:
     """A transaction on a NORMAL connection that is synced to disk as a FULL one is."""
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
+    if is_postgres(connection):
+        with connection.begin():
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            yield connection
+        return
     # On the driver's own connection: SQLAlchemy would begin a transaction first, and in one it cannot be changed.
-    driver.execute("PRAGMA synchronous=FULL")
+    run = quick_statement(connection)
+    run("PRAGMA synchronous=FULL")
     try:
         with connection.begin():
             yield connection
     finally:
-        driver.execute("PRAGMA synchronous=NORMAL")
+        run("PRAGMA synchronous=NORMAL")

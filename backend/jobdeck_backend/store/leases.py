@@ -4,15 +4,23 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects.postgresql import insert  # SQLite says it in the same words
 
 from jobdeck_backend.errors import LeaseLost
 from jobdeck_backend.jobs.records import Lease
-from jobdeck_backend.store.tables import leases
+from jobdeck_backend.store.engine import locks
+from jobdeck_backend.store.tables import epochs, leases
+
+SCHEDULER = "scheduler"
+_INSERT = (
+    insert(leases).on_conflict_do_nothing(index_elements=["role"]).execution_options(preserve_rowcount=True)
+)
 
 
 def load(tx: Connection, role: str) -> Lease | None:
-    """The lease of a role as it stands."""
-    row = tx.execute(select(leases).where(leases.c.role == role)).first()
+    """The lease of a role as it stands. Nobody else changes it until the end of a transaction that writes."""
+    statement = select(leases).where(leases.c.role == role)
+    row = tx.execute(statement.with_for_update() if locks(tx) else statement).first()
     return None if row is None else Lease(**dict(row._mapping))
 
 
@@ -26,8 +34,8 @@ def acquire(
     held = load(tx, role)
     if held is None:
         lease = Lease(role, owner, 1, now, now + ttl_s)
-        tx.execute(leases.insert().values(asdict(lease)))
-        return lease
+        taken = tx.execute(_INSERT, asdict(lease)).rowcount == 1
+        return lease if taken else None
     takeover = held.owner != owner
     if takeover and held.expires_at > now and not is_gone(held.owner):
         return None
@@ -47,14 +55,18 @@ def release(tx: Connection, lease: Lease, now: float) -> None:
 
 def next_epoch(tx: Connection, role: str, owner: str, now: float) -> int:
     """A new epoch for a role that its owner starts afresh (a scheduler of its own)."""
-    held = load(tx, role)
-    epoch = 1 if held is None else held.epoch + 1
-    values = {"owner": owner, "epoch": epoch, "acquired_at": now, "expires_at": now}
-    if held is None:
-        tx.execute(leases.insert().values(role=role, **values))
-    else:
-        tx.execute(update(leases).where(leases.c.role == role).values(**values))
+    values = {"owner": owner, "acquired_at": now, "expires_at": now}
+    tx.execute(_INSERT, {"role": role, "epoch": 0, **values})
+    statement = update(leases).where(leases.c.role == role).values(epoch=leases.c.epoch + 1, **values)
+    epoch = int(tx.execute(statement.returning(leases.c.epoch)).scalar_one())
+    if role == SCHEDULER:
+        tx.execute(epochs.insert().values(epoch=epoch, owner=owner, started_at=now))
     return epoch
+
+
+def epoch_owner(tx: Connection, epoch: int) -> str | None:
+    """Whose scheduler an epoch is, as far as that is on record."""
+    return tx.execute(select(epochs.c.owner).where(epochs.c.epoch == epoch)).scalar_one_or_none()
 
 
 def check(tx: Connection, lease: Lease, now: float) -> None:

@@ -216,6 +216,15 @@ leases = Table(
     Column("taken_from", String(128)),
 )
 
+# Whose scheduler ran in which epoch: several backends may share a database.
+epochs = Table(
+    "epochs",
+    metadata,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("owner", String(128), nullable=False),
+    Column("started_at", Float, nullable=False),
+)
+
 queues = Table(
     "queues",
     metadata,

@@ -11,15 +11,18 @@ from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from jobdeck_backend.errors import Unavailable
-from jobdeck_backend.store.engine import Database, quick_statement
+from jobdeck_backend.store.engine import Database, cause_of, quick_statement
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 GROUP_MAX = 256
+# PostgreSQL gives a transaction up for one that locks the same rows in another order: it is done again.
+GIVEN_UP = {"40001", "40P01"}
+TRIES = 3
 
 
 class Writer:
@@ -32,6 +35,7 @@ class Writer:
         self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
         self._wake = threading.Condition()
         self._stopping = False
+        self._in_doubt = False
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -62,8 +66,8 @@ class Writer:
             try:
                 settled = self._commit(group)
             except Exception as error:  # whatever it is: without this thread nothing would be stored again
-                cause = getattr(error, "orig", error)
-                reason = Unavailable(f"the database cannot be written ({cause}); nothing was stored")
+                stored = "it is not known whether it was stored" if self._in_doubt else "nothing was stored"
+                reason = Unavailable(f"the database cannot be written ({cause_of(error)}); {stored}")
                 for _command, future in group:
                     future.set_exception(reason)
                 continue
@@ -83,6 +87,18 @@ class Writer:
     def _commit(
         self, group: list[tuple[Callable[[Connection], Any], Future[Any]]]
     ) -> list[tuple[Future[Any], Any, BaseException | None]]:
+        for _ in range(TRIES):
+            try:
+                return self._commit_once(group)
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", None) not in GIVEN_UP:
+                    raise
+        return self._commit_once(group)
+
+    def _commit_once(
+        self, group: list[tuple[Callable[[Connection], Any], Future[Any]]]
+    ) -> list[tuple[Future[Any], Any, BaseException | None]]:
+        self._in_doubt = False
         settled: list[tuple[Future[Any], Any, BaseException | None]] = []
         with self._database.write() as connection:
             savepoint = quick_statement(connection)
@@ -96,4 +112,7 @@ class Writer:
                     savepoint("ROLLBACK TO command")
                     settled.append((future, None, error))
                 savepoint("RELEASE command")
+            # An answer to the commit that is lost on its way from a server tells nothing.
+            self._in_doubt = self._database.path is None
+        self._in_doubt = False
         return settled

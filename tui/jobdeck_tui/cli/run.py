@@ -60,6 +60,7 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
 @click.option(
     "--state-dir", type=click.Path(file_okay=False, path_type=Path), help="Database, journals and logs."
 )
+@click.option("--db-url", help="A PostgreSQL database, postgresql://…, in place of SQLite in the directory.")
 @click.option("--max-running-async-jobs", type=click.IntRange(1, 256), help="Worker processes.")
 @click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Slots of each worker.")
 @click.option(
@@ -73,6 +74,9 @@ def serve_command(*, no_drills: bool, **options: object) -> None:
     group: object = click.get_current_context().obj
     if options["state_dir"] is None and isinstance(group, Target):
         options["state_dir"] = group.state_dir
+    if (db_url := options.pop("db_url")) is not None:
+        # It may hold a password: the list of processes shows arguments to everybody.
+        os.environ["JOBDECK_DB_URL"] = str(db_url)
     arguments = [sys.executable, "-m", "jobdeck_backend"]
     for name, value in options.items():
         if value is not None:
