@@ -13,6 +13,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    any_,
     bindparam,
     literal_column,
     or_,
@@ -33,9 +34,10 @@ _SNAPSHOT = re.compile(r"(\d{1,19}):(\d{1,19}):((?:\d{1,19}(?:,\d{1,19})*)?)", r
 _POSITION = re.compile(r"\d{1,18}", re.ASCII)
 _READ_SNAPSHOT = text("SELECT pg_current_snapshot()::text")
 # Which transaction appended it: a column of PostgreSQL's table only, filled in by its default.
-_BY = literal_column("events.xid", BigInteger)
+_appended_by = literal_column("events.xid", BigInteger)
 _UNSEEN = or_(
-    bindparam("upper", type_=BigInteger) <= _BY, func.any(bindparam("open", type_=ARRAY(BigInteger))) == _BY
+    _appended_by >= bindparam("upper", type_=BigInteger),
+    _appended_by == any_(bindparam("open", type_=ARRAY(BigInteger))),
 )
 _EVENTS = select(*(table.c[field.name] for field in fields(StoredEvent))).order_by(table.c.position)
 _NEW_POSITION = table.c.position > bindparam("after", type_=BigInteger)
