@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tests.bench import deck, latency, recovery, submitting, throughput
+from tests.bench import deck, latency, postgres, recovery, submitting, throughput
 from tests.bench.figures import Figure
 from tests.bench.server import Server, running_server
 
@@ -16,6 +16,7 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "throughput": throughput.measure,
     "latency": latency.measure,
     "recovery": recovery.measure,
+    "postgres": lambda _server: postgres.measure(),
     "deck": deck.measure,
 }
 

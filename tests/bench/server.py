@@ -10,28 +10,37 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
+import psycopg
 
 
 class Server:
     """A running backend with two workers, as its callers, its database and the operating system see it."""
 
-    def __init__(self, ready: dict[str, object], process: "subprocess.Popen[bytes]") -> None:
+    def __init__(
+        self, ready: dict[str, object], process: "subprocess.Popen[bytes]", db_url: str | None = None
+    ) -> None:
         self.url = str(ready["url"])
         self.state_dir = Path(str(ready["state_dir"]))
         self.process = psutil.Process(process.pid)
         self.http = httpx.Client(base_url=self.url, timeout=30)
-        self._rows = sqlite3.connect(f"file:{self.state_dir / 'jobdeck.db'}?mode=ro", uri=True, timeout=30)
+        if db_url is None:
+            path = self.state_dir / "jobdeck.db"
+            self._records: Any = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
+        else:
+            self._records = psycopg.connect(db_url, autocommit=True)
+        self._holder = "?" if db_url is None else "%s"
 
     def row(self, sql: str, *values: object) -> tuple:
         """The first row of a query; its snapshot ends at once."""
-        return self._rows.execute(sql, values).fetchone()
+        return self._records.execute(sql.replace("?", self._holder), values).fetchone()
 
     def rows(self, sql: str, *values: object) -> list[tuple]:
         """All rows of a query."""
-        return self._rows.execute(sql, values).fetchall()
+        return self._records.execute(sql.replace("?", self._holder), values).fetchall()
 
     def submit(self, work: dict, **fields: object) -> str:
         """Submit one probe job; its id."""
@@ -86,8 +95,10 @@ def wait_until(holds: Callable[[], bool], timeout_s: float, look_s: float = 0.01
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """A fresh backend, its cluster up; gone, with its state directory, at the end."""
+def running_server(db_url: str | None = None) -> Iterator[Server]:
+    """A fresh backend, its cluster up; gone, with its state directory, at the end. On SQLite without a URL."""
+    bounds = {"JOBDECK_MAX_RUNNING_ASYNC_JOBS": "2", "JOBDECK_DASK_THREADS_PER_WORKER": "1"}
+    place = {} if db_url is None else {"JOBDECK_DB_URL": db_url}
     with tempfile.TemporaryDirectory(prefix="jobdeck-bench-") as directory:
         command = [sys.executable, "-m", "jobdeck_backend", "--port", "0", "--follow-stdin"]
         process = subprocess.Popen(
@@ -95,11 +106,11 @@ def running_server() -> Iterator[Server]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "JOBDECK_MAX_RUNNING_ASYNC_JOBS": "2", "JOBDECK_DASK_THREADS_PER_WORKER": "1"},
+            env={**os.environ, **bounds, **place},
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        server = Server(json.loads(process.stdout.readline()), process)
+        server = Server(json.loads(process.stdout.readline()), process, db_url)
         try:
             server.wait_for_dask()
             yield server

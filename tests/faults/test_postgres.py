@@ -112,7 +112,9 @@ def test_r24_a_database_that_goes_away_for_five_seconds_under_load_loses_nothing
 ) -> None:
     backend = start(JOBDECK_HEARTBEAT_S="1")
     backend.wait_for_dask()
-    running = [backend.submit({"name": "a", "seconds": 1}, *STAGES, {"name": "z", "seconds": 5}) for _ in range(2)]
+    running = [
+        backend.submit({"name": "a", "seconds": 1}, *STAGES, {"name": "z", "seconds": 5}) for _ in range(2)
+    ]
     for job_id in running:
         backend.wait_for_stage(job_id, "s1")
     epoch = backend.epoch()
