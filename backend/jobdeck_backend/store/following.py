@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection
 
 from jobdeck_backend.jobs.records import StoredEvent
-from jobdeck_backend.store import events, places
+from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.sqlite import commit_counter
 
@@ -60,14 +60,17 @@ def follower(database: Database) -> Follower:
 class KeptReader:
     """A connection kept for reading."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, **options: Any) -> None:
+        """``options`` are SQLAlchemy's of its execution."""
         self._database = database
+        self._options = options
         self.connection: Connection | None = None
 
     def connected(self) -> Connection:
         """The connection, opened if there is none."""
         if self.connection is None:
-            self.connection = self._database.open_reader()
+            opened = self._database.open_reader()
+            self.connection = opened.execution_options(**self._options)
         return self.connection
 
     def disconnect(self) -> None:
@@ -130,11 +133,3 @@ def paged(found: list[StoredEvent], before: str, after: str) -> list[Page]:
     """What one snapshot showed, in pages: only who has seen the last one is at the place behind it."""
     pages: list[Any] = [(found[start : start + PAGE], before) for start in range(0, max(1, len(found)), PAGE)]
     return [*pages[:-1], (pages[-1][0], after)]
-
-
-def read(connection: Connection, place: str) -> list[Page]:
-    """All pages behind ``place`` in one snapshot."""
-    try:
-        return paged(places.new_events(connection, place), place, places.end(connection))
-    finally:
-        connection.rollback()

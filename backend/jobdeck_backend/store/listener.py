@@ -10,8 +10,9 @@ import psycopg
 import structlog
 
 from jobdeck_backend.loops import Loop
+from jobdeck_backend.store import places
 from jobdeck_backend.store.engine import Database, cause_of
-from jobdeck_backend.store.following import KeptReader, Page, read
+from jobdeck_backend.store.following import KeptReader, Page, paged
 from jobdeck_backend.store.postgres import CHANNEL, Postgres
 
 log = structlog.get_logger(__name__)
@@ -31,7 +32,7 @@ class Listener(Loop):
         super().__init__(RETRY_S)
         assert isinstance(database.dialect, Postgres)
         self._arguments = database.dialect.connection_arguments()
-        self._reader = KeptReader(database)
+        self._reader = KeptReader(database, isolation_level="AUTOCOMMIT")
         self._tell: Callable[[], None] = lambda: None
         self._listening = False
         self._said = False
@@ -84,7 +85,8 @@ class Listener(Loop):
 
     async def pages(self, place: str) -> AsyncIterator[Page]:
         """On a thread: the server may be slow, or away."""
-        for page in await asyncio.to_thread(lambda: read(self._reader.connected(), place)):
+        found, end = await asyncio.to_thread(lambda: places.look(self._reader.connected(), place))
+        for page in paged(found, place, end):
             yield page
             await asyncio.sleep(0)
 

@@ -40,6 +40,11 @@ _UNSEEN = or_(
     _appended_by == any_(bindparam("open", type_=ARRAY(BigInteger))),
 )
 _EVENTS = select(*(table.c[field.name] for field in fields(StoredEvent))).order_by(table.c.position)
+_LOOK = (
+    select(text("pg_current_snapshot()::text"), *_EVENTS.selected_columns)
+    .select_from(select(literal_column("1").label("one")).subquery().outerjoin(table, _UNSEEN))
+    .order_by(table.c.position)
+)
 _NEW_POSITION = table.c.position > bindparam("after", type_=BigInteger)
 _JOBS = select(table.c.job_id).distinct()
 
@@ -63,6 +68,12 @@ def new_events(tx: Connection, place: str) -> list[StoredEvent]:
     """Every event that a reader at ``place`` has not seen and this snapshot shows, each job's in order."""
     condition, parameters = _unseen(tx, place)
     return [StoredEvent(*row) for row in tx.execute(_EVENTS.where(condition), parameters)]
+
+
+def look(connection: Connection, place: str) -> tuple[list[StoredEvent], str]:
+    """As ``new_events`` and ``end`` on a PostgreSQL connection without a transaction: one statement, one snapshot."""
+    rows = connection.execute(_LOOK, _unseen(connection, place)[1]).all()
+    return [StoredEvent(*row[1:]) for row in rows if row[1] is not None], rows[0][0]
 
 
 def jobs_with_news(tx: Connection, place: str) -> list[str]:

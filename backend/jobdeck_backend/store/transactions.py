@@ -43,10 +43,10 @@ def _persist(connection: Connection, work: Callable[[Connection], T], begin: Beg
     from jobdeck_backend.store.postgres import is_away
 
     until = time.monotonic() + AWAY_MAX_S
-    in_doubt: tuple[str, T] | None = None
+    in_doubt: tuple[str | None, T] | None = None
     while True:
         try:
-            if in_doubt is not None and _was_committed(connection, in_doubt[0]):
+            if in_doubt is not None and in_doubt[0] and _was_committed(connection, in_doubt[0]):
                 return in_doubt[1]
             in_doubt = None
             with begin(connection):
@@ -60,8 +60,10 @@ def _persist(connection: Connection, work: Callable[[Connection], T], begin: Beg
             time.sleep(LOOK_S)
 
 
-def _transaction_id(tx: Connection) -> str:
-    return str(tx.exec_driver_sql("SELECT pg_current_xact_id()::text").scalar_one())
+def _transaction_id(tx: Connection) -> str | None:
+    """None for one that wrote nothing."""
+    found: str | None = tx.exec_driver_sql("SELECT pg_current_xact_id_if_assigned()::text").scalar_one()
+    return found
 
 
 def _was_committed(connection: Connection, transaction_id: str) -> bool:
