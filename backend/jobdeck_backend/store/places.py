@@ -71,7 +71,7 @@ def new_events(tx: Connection, place: str) -> list[StoredEvent]:
 
 
 def look(connection: Connection, place: str) -> tuple[list[StoredEvent], str]:
-    """As ``new_events`` and ``end`` on a PostgreSQL connection without a transaction: one statement, one snapshot."""
+    """As ``new_events`` and ``end``, in one statement of a PostgreSQL connection that has no transaction."""
     rows = connection.execute(_LOOK, _unseen(connection, place)[1]).all()
     return [StoredEvent(*row[1:]) for row in rows if row[1] is not None], rows[0][0]
 

@@ -40,7 +40,7 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
         with self._connection_lock:
             if self._connection.in_transaction():
                 return stock(config)
-            return transact(self._connection, lambda _tx: stock(config))
+            return transact(self._connection, lambda _tx: stock(config), writes=False)
 
     @contextmanager
     def _cursor(self, *, pipeline: bool = False) -> Iterator[psycopg.Cursor[DictRow]]:

@@ -26,32 +26,38 @@ Begin = Callable[[Connection], AbstractContextManager[object]]
 
 
 def transact(
-    connection: Connection, work: Callable[[Connection], T], *, begin: Begin = Connection.begin
+    connection: Connection,
+    work: Callable[[Connection], T],
+    *,
+    begin: Begin = Connection.begin,
+    writes: bool = True,
 ) -> T:
     """Answer what ``work`` answers, once it is committed.
 
-    ``work`` may be called again, so it keeps nothing outside its transaction. Raises what it raises, and
-    ``DBAPIError`` where the database stayed away for ``AWAY_MAX_S`` or is at fault itself.
+    ``work`` may be called again, so it keeps nothing outside its transaction; ``writes``: once committed, it must
+    not be done again. Raises what it raises, and ``DBAPIError`` where the database stayed away for ``AWAY_MAX_S``
+    or is at fault itself.
     """
     if not is_postgres(connection):
         with begin(connection):
             return work(connection)
-    return _persist(connection, work, begin)
+    return _persist(connection, work, begin, writes=writes)
 
 
-def _persist(connection: Connection, work: Callable[[Connection], T], begin: Begin) -> T:
+def _persist(connection: Connection, work: Callable[[Connection], T], begin: Begin, *, writes: bool) -> T:
     from jobdeck_backend.store.postgres import is_away
 
     until = time.monotonic() + AWAY_MAX_S
-    in_doubt: tuple[str | None, T] | None = None
+    in_doubt: tuple[str, T] | None = None
     while True:
         try:
-            if in_doubt is not None and in_doubt[0] and _was_committed(connection, in_doubt[0]):
+            if in_doubt is not None and _was_committed(connection, in_doubt[0]):
                 return in_doubt[1]
             in_doubt = None
             with begin(connection):
                 result = work(connection)
-                in_doubt = _transaction_id(connection), result
+                if writes:
+                    in_doubt = _transaction_id(connection), result
             return result
         except DBAPIError as error:
             if not is_away(error) or time.monotonic() >= until:
@@ -60,10 +66,8 @@ def _persist(connection: Connection, work: Callable[[Connection], T], begin: Beg
             time.sleep(LOOK_S)
 
 
-def _transaction_id(tx: Connection) -> str | None:
-    """None for one that wrote nothing."""
-    found: str | None = tx.exec_driver_sql("SELECT pg_current_xact_id_if_assigned()::text").scalar_one()
-    return found
+def _transaction_id(tx: Connection) -> str:
+    return str(tx.exec_driver_sql("SELECT pg_current_xact_id()::text").scalar_one())
 
 
 def _was_committed(connection: Connection, transaction_id: str) -> bool:

@@ -25,6 +25,17 @@ GIVEN_UP = {"40001", "40P01"}
 TRIES = 3
 
 
+Command = tuple[Callable[[Connection], Any], Future[Any]]
+
+
+class _RefusedError(Exception):
+    """One command of a group without savepoints was refused."""
+
+
+def _no_savepoint(_statement: str) -> None:
+    """The group stands or falls as one."""
+
+
 class Writer:
     """The server's only writer. ``submit`` from any thread; await the future with ``asyncio.wrap_future``."""
 
@@ -32,7 +43,7 @@ class Writer:
         """``on_commit`` is called on the writer's thread after each group that reached the disk."""
         self._database = database
         self._on_commit = on_commit
-        self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
+        self._waiting: deque[Command] = deque()
         self._wake = threading.Condition()
         self._stopping = False
         self._in_doubt = False
@@ -78,30 +89,32 @@ class Writer:
                     future.set_exception(failure)
             self._on_commit()
 
-    def _next_group(self) -> list[tuple[Callable[[Connection], Any], Future[Any]]]:
+    def _next_group(self) -> list[Command]:
         with self._wake:
             while not self._waiting and not self._stopping:
                 self._wake.wait()
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP_MAX))]
 
-    def _commit(
-        self, group: list[tuple[Callable[[Connection], Any], Future[Any]]]
-    ) -> list[tuple[Future[Any], Any, BaseException | None]]:
-        for _ in range(TRIES):
+    def _commit(self, group: list[Command]) -> list[tuple[Future[Any], Any, BaseException | None]]:
+        # Savepoints cost PostgreSQL a third of its time. Without them a refusal is everybody's: then anew.
+        apart = self._database.path is not None
+        for last in (False,) * TRIES + (True,):
             try:
-                return self._commit_once(group)
+                return self._commit_once(group, apart=apart or last)
+            except _RefusedError:
+                apart = True
             except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", None) not in GIVEN_UP:
+                if last or getattr(error.orig, "sqlstate", None) not in GIVEN_UP:
                     raise
-        return self._commit_once(group)
+        raise AssertionError("the last try ends in one way or the other")
 
     def _commit_once(
-        self, group: list[tuple[Callable[[Connection], Any], Future[Any]]]
+        self, group: list[Command], *, apart: bool
     ) -> list[tuple[Future[Any], Any, BaseException | None]]:
         self._in_doubt = False
         settled: list[tuple[Future[Any], Any, BaseException | None]] = []
         with self._database.write() as connection:
-            savepoint = quick_statement(connection)
+            savepoint = quick_statement(connection) if apart else _no_savepoint
             for command, future in group:
                 savepoint("SAVEPOINT command")
                 try:
@@ -109,6 +122,8 @@ class Writer:
                 except OperationalError:
                     raise  # the database itself: the whole group failed
                 except Exception as error:
+                    if not apart:
+                        raise _RefusedError from error
                     savepoint("ROLLBACK TO command")
                     settled.append((future, None, error))
                 savepoint("RELEASE command")
