@@ -49,6 +49,7 @@ def _persist(connection: Connection, work: Callable[[Connection], T], begin: Beg
 
     until = time.monotonic() + AWAY_MAX_S
     in_doubt: tuple[str, T] | None = None
+    said = False
     while True:
         try:
             if in_doubt is not None and _was_committed(connection, in_doubt[0]):
@@ -62,7 +63,9 @@ def _persist(connection: Connection, work: Callable[[Connection], T], begin: Beg
         except DBAPIError as error:
             if not is_away(error) or time.monotonic() >= until:
                 raise
-            log.warning("the database is away; the transaction is tried again", cause=cause_of(error))
+            if not said:
+                log.warning("the database is away; the transaction is tried again", cause=cause_of(error))
+            said = True
             time.sleep(LOOK_S)
 
 
