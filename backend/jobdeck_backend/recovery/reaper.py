@@ -92,6 +92,8 @@ class Reaper(Loop):
         self._worker_gone = worker_gone
         self._taken_over = taken_over
         self._pass = asyncio.Lock()
+        self._looked_at = now()
+        self._silence_counts_from = 0.0
         self._bounds = Bounds(
             settings.expire_grace_s,
             settings.heartbeat_stale_s,
@@ -111,13 +113,25 @@ class Reaper(Loop):
         """Plan and apply now; answers when it is done."""
         async with self._pass:
             if not await self._hold_lease():
+                self._looked_at = now()
                 return
-            actions = await asyncio.to_thread(self._plan)
+            actions = self._trusted(await asyncio.to_thread(self._plan))
             self._planned = {
                 key: self._planned.get(key, now())
                 for key in ((one.job_id, one.fence) for one in actions if one.act in RECOVERS)
             }
             await self._apply([one for one in actions if self.is_automatic(one.act)])
+
+    def _trusted(self, actions: Sequence[Action]) -> Sequence[Action]:
+        """All but those that rest on silence while the database was away. Nobody's heartbeat could be written then:
+        who lives gets the time of one to be heard (R24)."""
+        settings = self._settings
+        if now() - self._looked_at > settings.heartbeat_stale_s / 2:
+            self._silence_counts_from = now() + settings.heartbeat_s
+        self._looked_at = now()
+        if now() >= self._silence_counts_from:
+            return actions
+        return [one for one in actions if one.heartbeat_at is None]
 
     def read(self) -> Reading:
         """The plan as it stands, held jobs and live ones too; changes nothing. Call it from a thread."""
