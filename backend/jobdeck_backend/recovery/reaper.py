@@ -123,7 +123,7 @@ class Reaper(Loop):
             await self._apply([one for one in actions if self.is_automatic(one.act)])
 
     def _trusted(self, actions: Sequence[Action]) -> Sequence[Action]:
-        """All but those that rest on silence while the database was away. Nobody's heartbeat could be written then:
+        """All but those that rest on silence while the database was away. Nobody's heartbeat could be written:
         who lives gets the time of one to be heard (R24)."""
         settings = self._settings
         if now() - self._looked_at > settings.heartbeat_stale_s / 2:
