@@ -1,12 +1,13 @@
 """Real backends for tests that look at jobdeck from outside."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
+from postgres_server import PostgresServer
 from running_backend import RunningBackend
 from starting_backends import StartBackend, starting
 
@@ -23,6 +24,24 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     migrate(database)
     database.close()
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for the session; its ``template`` database is migrated and empty."""
+    server = PostgresServer()
+    server.execute("CREATE DATABASE template")
+    database = Database(server.url("template"), synchronous="NORMAL")
+    migrate(database)
+    database.close()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def new_postgres_database(postgres: PostgresServer) -> Callable[[], str]:
+    """Makes migrated, empty PostgreSQL databases; answers their URLs."""
+    return lambda: postgres.create("template")
 
 
 @pytest.fixture

@@ -59,14 +59,14 @@ MUTANTS = (
     Mutant(
         "a job's reader skips an event",
         "store/events.py",
-        'events.c.seq > bindparam("after")',
-        'events.c.seq > bindparam("after") + 1',
+        'events.c.seq > bindparam("after", type_=BigInteger)',
+        'events.c.seq > bindparam("after", type_=BigInteger) + 1',
     ),
     Mutant(
         "a job's reader hears an event twice",
         "store/events.py",
-        'events.c.seq > bindparam("after")',
-        'events.c.seq >= bindparam("after")',
+        'events.c.seq > bindparam("after", type_=BigInteger)',
+        'events.c.seq >= bindparam("after", type_=BigInteger)',
     ),
     Mutant(
         "the feed's reader skips an event",

@@ -84,7 +84,9 @@ class RunningBackend:
         # The mark by which all its processes are found again, whatever session or parent they have.
         variables |= {"JOBDECK_STATE_DIR": str(state_dir), **environment}
         url = environment.get("JOBDECK_DB_URL", f"sqlite:///{state_dir / 'jobdeck.db'}")
-        self.database_path = Path(url.removeprefix("sqlite:///"))
+        path = Path(url.removeprefix("sqlite:///"))
+        self.database_place = path if url.startswith("sqlite:///") else url
+        """The SQLite file, or a PostgreSQL URL."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -175,7 +177,7 @@ class RunningBackend:
     def database(self) -> Database:
         """The instance's database, to be read beside the running backend."""
         if self._database is None:
-            self._database = Database(self.database_path, synchronous="NORMAL")
+            self._database = Database(self.database_place, synchronous="NORMAL")
         return self._database
 
     @property

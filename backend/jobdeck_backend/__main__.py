@@ -153,7 +153,7 @@ def _end_with_stdin(server: Server) -> None:
     help="Where the bytes of jobs' files are kept; every worker must see it (default: in the state directory).",
 )
 @click.option(
-    "--db-url", help="sqlite:///PATH of a database that backends share; else it is in the state directory."
+    "--db-url", help="postgresql://… or sqlite:///PATH, in place of a database in the state directory."
 )
 @click.option(
     "--scheduler-address", help="tcp://… or tls://… of a Dask scheduler to use in place of an own one."

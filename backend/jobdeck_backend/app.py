@@ -1,11 +1,13 @@
 """The composition root: makes every part, joins them, starts and stops them in order."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
 
+from jobdeck_backend import clock
 from jobdeck_backend.api import (
     artifacts,
     failures,
@@ -65,8 +67,11 @@ class Backend:
     def __init__(self, settings: Settings) -> None:
         """Open and migrate the database. Raises ``StartRefused``."""
         self.settings = settings
-        self.database = Database(settings.database_path, synchronous="FULL")
+        self.database = Database(settings.database_place, synchronous="FULL")
         migrate(self.database)
+        if self.database.path is None:
+            # One clock for all who share the database, wherever they run; workers are told it by this process.
+            clock.adopt(self.database.clock() - time.monotonic())
         remove_unfinished(settings.state_dir)
         self._name = f"{HOST}:{settings.state_dir.resolve()}"
         with self.database.write() as tx:

@@ -25,9 +25,9 @@ class Settings(BaseSettings):
     trusted_hosts: str = "localhost"
     """Host names, with commas between them: other names of this server, and hosts whose web pages may use it."""
     state_dir: Path = Field(default_factory=lambda: user_state_path("jobdeck"))
-    """Database, journals, logs and lock of one instance."""
+    """Journals, logs and lock of one instance, and its database unless there is a ``db_url``."""
     db_url: SecretStr | None = None
-    """``sqlite:///PATH``: a database elsewhere than in the state directory, such as one that backends share."""
+    """``postgresql://user:password@host:port/database``, or ``sqlite:///PATH`` of a file elsewhere."""
 
     scheduler_address: str | None = None
     """``tcp://…`` or ``tls://…``: attach to this Dask scheduler in place of starting one."""
@@ -120,8 +120,6 @@ class Settings(BaseSettings):
         missing = [str(path) for path in tls if path is not None and not path.is_file()]
         if missing:
             raise ValueError(f"there is no file {missing[0]}")
-        if self.db_url is not None and not self.db_url.get_secret_value().startswith(SQLITE):
-            raise ValueError("a database's URL begins with sqlite:///")
         return self
 
     @property
@@ -150,3 +148,9 @@ class Settings(BaseSettings):
         if self.db_url is not None:
             return Path(self.db_url.get_secret_value().removeprefix(SQLITE))
         return self.state_dir / "jobdeck.db"
+
+    @property
+    def database_place(self) -> Path | str:
+        """Where the records are: the SQLite file, or the URL with its password, for ``Database`` alone."""
+        url = None if self.db_url is None else self.db_url.get_secret_value()
+        return self.database_path if url is None or url.startswith(SQLITE) else url

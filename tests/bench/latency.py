@@ -32,7 +32,7 @@ def commit_to_subscriber_ms(server: Server) -> list[float]:
     with server.http.stream("GET", f"/v1/jobs/async/job/{talker}/stream") as stream:
         live = False
         for line in stream.iter_lines():
-            live = live or '"mode":"live"' in line
+            live = live or '"mode":"live"' in line or '"mode":"pubsub"' in line
             if live and line.startswith("id: "):
                 arrived[int(line[4:])] = time.time()
     written = dict(server.rows("SELECT seq, at FROM events WHERE job_id = ?", talker))

@@ -10,28 +10,37 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
+import psycopg
 
 
 class Server:
     """A running backend with two workers, as its callers, its database and the operating system see it."""
 
-    def __init__(self, ready: dict[str, object], process: "subprocess.Popen[bytes]") -> None:
+    def __init__(
+        self, ready: dict[str, object], process: "subprocess.Popen[bytes]", db_url: str | None = None
+    ) -> None:
         self.url = str(ready["url"])
         self.state_dir = Path(str(ready["state_dir"]))
         self.process = psutil.Process(process.pid)
         self.http = httpx.Client(base_url=self.url, timeout=30)
-        self._rows = sqlite3.connect(f"file:{self.state_dir / 'jobdeck.db'}?mode=ro", uri=True, timeout=30)
+        if db_url is None:
+            path = self.state_dir / "jobdeck.db"
+            self._records: Any = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
+        else:
+            self._records = psycopg.connect(db_url, autocommit=True)
+        self._holder = "?" if db_url is None else "%s"
 
     def row(self, sql: str, *values: object) -> tuple:
         """The first row of a query; its snapshot ends at once."""
-        return self._rows.execute(sql, values).fetchone()
+        return self._records.execute(sql.replace("?", self._holder), values).fetchone()
 
     def rows(self, sql: str, *values: object) -> list[tuple]:
         """All rows of a query."""
-        return self._rows.execute(sql, values).fetchall()
+        return self._records.execute(sql.replace("?", self._holder), values).fetchall()
 
     def submit(self, work: dict, **fields: object) -> str:
         """Submit one probe job; its id."""
@@ -104,7 +113,7 @@ def running_server(**environment: str) -> Iterator[Server]:
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        server = Server(json.loads(process.stdout.readline()), process)
+        server = Server(json.loads(process.stdout.readline()), process, environment.get("JOBDECK_DB_URL"))
         try:
             server.wait_for_dask()
             yield server

@@ -14,12 +14,13 @@ JOBS = 2_000
 
 def jobs_per_second(server: Server) -> float:
     """From the first acceptance to the last outcome, submitting included."""
-    first = server.row("SELECT coalesce(max(rowid), 0) FROM admissions")[0]
+    (before,) = server.row("SELECT coalesce(max(accepted_at), 0) FROM admissions")
     load(server, JOBS, "probe")
     server.wait_until_drained()
     began, ended, succeeded = server.row(
-        "SELECT min(accepted_at), max(finished_at), sum(outcome = 'succeeded') FROM admissions WHERE rowid > ?",
-        first,
+        "SELECT min(accepted_at), max(finished_at), count(CASE WHEN outcome = 'succeeded' THEN 1 END) "
+        "FROM admissions WHERE accepted_at > ?",
+        before,
     )
     assert succeeded == JOBS, f"{JOBS - succeeded} jobs did not succeed"
     return JOBS / (ended - began)

@@ -5,11 +5,14 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
+from postgres_server import PostgresServer
 
 
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -124,3 +127,38 @@ def test_an_unknown_option_says_what_there_is() -> None:
     result = start("--no-such-option")
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
+
+
+def test_a_postgresql_that_does_not_answer_is_refused_without_its_password(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"postgresql://jobdeck:s3cret@127.0.0.1:{closed.getsockname()[1]}/jobs"
+        sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", url), 13)
+    assert "postgresql://jobdeck@127.0.0.1" in sentence
+    assert "refused" in sentence
+    assert "s3cret" not in sentence
+
+
+@pytest.mark.parametrize("url", ["mysql://u:s3cret@host/db", "postgresql://u:s3cret@host:port/db", "s3cret"])
+def test_a_url_that_is_not_one_of_postgresql_is_refused_without_repeating_it(
+    tmp_path: Path, url: str
+) -> None:
+    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", url), 13)
+    assert "postgresql://user:password@host:port/database" in sentence
+    assert "s3cret" not in sentence
+
+
+def test_a_postgresql_database_of_a_newer_jobdeck_is_refused_untouched(
+    tmp_path: Path, postgres: PostgresServer, new_postgres_database: Callable[[], str]
+) -> None:
+    url = new_postgres_database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", url), 13)
+        assert "newer jobdeck (schema 9999" in sentence
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("9999",)]
+        assert connection.execute("SELECT count(*) FROM leases").fetchone() == (0,)
+    wrong = url.replace("odd", "even")
+    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", wrong), 13)
+    assert "password authentication failed" in sentence
+    assert "even" not in sentence

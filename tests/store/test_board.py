@@ -1,8 +1,6 @@
 """What the operations API reads of many jobs: counts, forecast, pages. On a real database, without Dask."""
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from jobdeck_backend.jobs.states import State
 from jobdeck_backend.scheduling.snapshot import DaskWorker, Snapshot
 from jobdeck_backend.store import rows
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 
 WORKER = DaskWorker("w0-e1", "tcp://127.0.0.1:1", 1, 1, 0, 0, 0, 0.0)
 
@@ -22,14 +19,6 @@ WORKER = DaskWorker("w0-e1", "tcp://127.0.0.1:1", 1, 1, 0, 0, 0, 0.0)
 def snapshot(**dask_states: str) -> Snapshot:
     """A picture of one worker with one thread."""
     return Snapshot("scheduler-1", now(), {}, (WORKER,), dask_states)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(database)
-    yield database
-    database.close()
 
 
 def accept(database: Database, *job_ids: str, **fields: Any) -> None:

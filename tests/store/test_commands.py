@@ -1,7 +1,6 @@
 """What commands leave on record, told apart from any worker: on a real database, without Dask."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,21 +10,9 @@ from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Aside, Claim, Job, Lease, Status
 from jobdeck_backend.store import attempts, events, jobs, leases
-from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from sqlalchemy import Connection
 
 BY = operators.By("operator", 110.0)
-
-
-@pytest.fixture
-def tx(tmp_path: Path) -> Iterator[Connection]:
-    """A transaction on a database of its own."""
-    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(database)
-    with database.write() as connection:
-        yield connection
-    database.close()
 
 
 def accept(tx: Connection, job_id: str, **fields: Any) -> None:

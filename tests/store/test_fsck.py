@@ -1,9 +1,10 @@
 """``fsck`` finds what a hand can do to a database, and nothing where nothing was done."""
 
 import sqlite3
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from jobdeck_backend.commands import execution, operators
 from jobdeck_backend.commands.submission import NewJob, submit
@@ -11,7 +12,6 @@ from jobdeck_backend.jobs.records import Claim, StageRun
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import leases
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from sqlalchemy import Connection
 
 # Each with what a hand did, and what is said of it.
@@ -115,14 +115,21 @@ def write_history(tx: Connection) -> None:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
+def database(database: Database) -> Database:
     """A database with a sound history."""
-    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(database)
     with database.write() as tx:
         write_history(tx)
-    yield database
-    database.close()
+    return database
+
+
+def by_hand(place: Path | str, script: str) -> None:
+    """Do to a database what somebody with a shell and too many rights can."""
+    if isinstance(place, Path):
+        with closing(sqlite3.connect(place)) as connection:
+            connection.executescript(script)
+    else:
+        with psycopg.connect(place) as connection:
+            connection.execute(f"SET session_replication_role = replica; {script}")
 
 
 def check(database: Database) -> list[fsck.Violation]:
@@ -135,10 +142,8 @@ def test_a_sound_history_breaks_nothing(database: Database) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_fsck_finds_what_a_hand_did(database: Database, damage: str) -> None:
+def test_fsck_finds_what_a_hand_did(database: Database, place: Path | str, damage: str) -> None:
     script, invariant, words = DAMAGES[damage]
-    by_hand = sqlite3.connect(database.path)
-    by_hand.executescript(script)
-    by_hand.close()
+    by_hand(place, script)
     found = check(database)
     assert [one for one in found if one.invariant.startswith(f"{invariant} ") and words in one.text], found

@@ -1,29 +1,14 @@
 """Who may do something alone (R17, I8)."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import LeaseLost
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.store import jobs, leases
-from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from sqlalchemy import Connection
 
 TTL_S = 10.0
-
-
-@pytest.fixture
-def tx(tmp_path: Path) -> Iterator[Connection]:
-    """A transaction on a database of its own."""
-    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(database)
-    with database.write() as connection:
-        yield connection
-    database.close()
 
 
 def acquire(tx: Connection, owner: str, now: float, gone: str | None = None) -> leases.Lease | None:

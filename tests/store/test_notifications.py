@@ -1,8 +1,5 @@
 """What a caller is owed: from the transaction that ends the job, taken once at a time, settled once (R8)."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import orjson
 import pytest
 from jobdeck_backend.commands import callback, operators
@@ -12,24 +9,9 @@ from jobdeck_backend.jobs.records import Notification
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import notifications, tables
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from sqlalchemy import Connection
 
 URL = "https://hooks.example.org/x"
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(database)
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def tx(database: Database) -> Iterator[Connection]:
-    with database.write() as connection:
-        yield connection
 
 
 def accept(tx: Connection, job_id: str, url: str | None = URL) -> None:

@@ -15,14 +15,15 @@ from jobdeck_backend.store import jobs, leases
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.writer import Writer
+from running_backend import wait_until
 
 
 class Records:
     """A database, and a reaper that never knows more of a worker than its heartbeat."""
 
-    def __init__(self, directory: Path) -> None:
-        settings = Settings(state_dir=directory, lost_attempts_max=2)
-        self.database = Database(settings.database_path, synchronous="NORMAL")
+    def __init__(self, directory: Path, place: Path | str) -> None:
+        settings = Settings(state_dir=directory, lost_attempts_max=2, heartbeat_s=0.5)
+        self.database = Database(place, synchronous="NORMAL")
         migrate(self.database)
         self.writer = Writer(self.database)
         self.reaper = Reaper(settings, self.database, self.writer, worker_gone=lambda _attempt: None)
@@ -41,6 +42,10 @@ class Records:
             assert claim is not None
             return claim
 
+    def is_away(self) -> None:
+        """For longer than a heartbeat may be old, as the reaper finds when it can look again."""
+        self.reaper._looked_at -= 60
+
     def reap(self) -> None:
         asyncio.run(self.reaper.run_once())
 
@@ -56,8 +61,8 @@ class Records:
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Iterator[Records]:
-    made = Records(tmp_path)
+def records(tmp_path: Path, place: Path | str) -> Iterator[Records]:
+    made = Records(tmp_path, place)
     yield made
     made.writer.stop()
     made.database.close()
@@ -71,6 +76,20 @@ def test_r19_a_job_whose_workers_hang_again_and_again_is_held(records: Records) 
     records.start_and_hang("one")
     records.reap()
     assert records.status("one") == (Status.SUBMITTED, "2 attempts ended with their worker")
+
+
+def test_r24_silence_while_the_database_was_away_is_nobodys_fault(records: Records) -> None:
+    records.accept("one")
+    records.start_and_hang("one")
+    records.is_away()
+    records.reap()
+    assert records.status("one") == (Status.RUNNING, None)
+
+    def taken() -> bool:
+        records.reap()
+        return records.status("one") == (Status.SUBMITTED, None)
+
+    wait_until(taken, 5, what="it was not heard of since, either")
 
 
 def test_r19_a_hung_worker_s_job_is_told_where_it_goes_on(records: Records) -> None:

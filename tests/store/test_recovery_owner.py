@@ -28,9 +28,9 @@ LONG_AGO_S = 100.0
 class Stand:
     """A database with a writer, and reapers on it whose passes are called by hand."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, place: Path | str) -> None:
         self.directory = directory
-        self.database = Database(directory / "jobdeck.db", synchronous="NORMAL")
+        self.database = Database(place, synchronous="NORMAL")
         migrate(self.database)
         self.writer = Writer(self.database)
         self.gone: str | None = None
@@ -66,9 +66,9 @@ class Stand:
 
 
 @pytest.fixture
-def stand(tmp_path: Path) -> Iterator[Stand]:
+def stand(tmp_path: Path, place: Path | str) -> Iterator[Stand]:
     """A stand that is taken down."""
-    made = Stand(tmp_path)
+    made = Stand(tmp_path, place)
     yield made
     made.writer.stop()
     made.database.close()

@@ -13,22 +13,12 @@ from jobdeck_backend.errors import InvalidInput, JobExists, Unavailable
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import events, jobs
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.writer import Writer
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 PROCESSES = 8
 COMMANDS = 60
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """A migrated database of its own."""
-    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(database)
-    yield database
-    database.close()
 
 
 @pytest.fixture
@@ -121,9 +111,9 @@ def test_what_waits_at_the_end_is_written_and_what_comes_later_refused(database:
         writer.submit(submit, new_job("too-late"), now())
 
 
-def _append_many(path: Path, number: int, failures: "multiprocessing.Queue[str]") -> None:
+def _append_many(place: Path | str, number: int, failures: "multiprocessing.Queue[str]") -> None:
     try:
-        database = Database(path, synchronous="NORMAL")
+        database = Database(place, synchronous="NORMAL")
         writer = Writer(database)
         futures = [
             writer.submit(submit, new_job(f"job-{number}-{index}"), now()) for index in range(COMMANDS // 2)
@@ -139,14 +129,15 @@ def _append_many(path: Path, number: int, failures: "multiprocessing.Queue[str]"
         failures.put(repr(error))
 
 
-def test_r26_eight_processes_write_one_log_without_gaps_or_losses(database: Database) -> None:
+def test_r26_eight_processes_write_one_log_without_gaps_or_losses(
+    database: Database, place: Path | str
+) -> None:
     with database.write() as tx:
         submit(tx, new_job("shared"), now())
     context = multiprocessing.get_context("spawn")
     failures = context.Queue()
     processes = [
-        context.Process(target=_append_many, args=(database.path, number, failures))
-        for number in range(PROCESSES)
+        context.Process(target=_append_many, args=(place, number, failures)) for number in range(PROCESSES)
     ]
     for process in processes:
         process.start()
@@ -166,6 +157,7 @@ def test_r26_eight_processes_write_one_log_without_gaps_or_losses(database: Data
     assert len(stored_ids(database)) == PROCESSES * COMMANDS // 2 + 1
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_r3_nothing_is_accepted_into_a_database_that_was_removed_or_replaced(
     database: Database, writer: Writer, tmp_path: Path
 ) -> None:

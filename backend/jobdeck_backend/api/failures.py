@@ -23,6 +23,7 @@ from jobdeck_backend.errors import (
 )
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events
+from jobdeck_backend.store.engine import cause_of
 from jobdeck_backend.store.trouble import Condition, is_trouble
 
 INPUT_SHOWN_CHARS = 300
@@ -94,7 +95,7 @@ def _respond_unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, DBAPIError)
     condition: Condition = request.app.state.services.database.condition
     if not is_trouble(error):
-        return refusal(request.url.path, Unavailable(f"the database cannot answer ({error.orig})"))
+        return refusal(request.url.path, Unavailable(f"the database cannot answer ({cause_of(error)})"))
     return refusal(request.url.path, condition.failed(error))
 
 

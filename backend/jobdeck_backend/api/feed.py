@@ -12,14 +12,14 @@ from typing import Any
 from jobdeck_backend.api import shapes
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.overview import Overview
-from jobdeck_backend.api.streams import control, farewell, place_of
+from jobdeck_backend.api.streams import control, farewell
 from jobdeck_backend.api.subscription import Subscription
 from jobdeck_backend.api.unlogged import UnloggedChanges
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput
 from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.loops import Loop
-from jobdeck_backend.store import audit, events
+from jobdeck_backend.store import audit, places
 
 INTERVAL_S = 0.25
 """How often Dask's picture is compared with the last one."""
@@ -45,7 +45,6 @@ class Feed(Loop):
         self._ended = False
         self._changed: set[str] = set()
         self._unlogged = UnloggedChanges()
-        self._position = 0
         self._last_act = 0
         self._overview_due = 0.0
         self.dropped = 0
@@ -62,7 +61,6 @@ class Feed(Loop):
         if not self._watching:
             return
         self._changed.update(event.job_id for event in new if event.type not in _NO_ROW_CHANGES)
-        self._position = new[-1].position
         listeners = [one for one in self._subscriptions if one.wants_events]
         if listeners:
             told = [shapes.event(event) for event in new if event.type != "llm.chunk"]
@@ -102,7 +100,7 @@ class Feed(Loop):
 
     # Subscribers.
 
-    async def frames(self, *, after: int | None, wants_events: bool) -> AsyncIterator[bytes]:
+    async def frames(self, *, after: str | None, wants_events: bool) -> AsyncIterator[bytes]:
         """All frames for one deck: the overview, with ``after`` what it missed, then what happens."""
         subscription = Subscription(wants_events=wants_events)
         try:
@@ -112,46 +110,45 @@ class Feed(Loop):
         finally:
             self._subscriptions.discard(subscription)
 
-    async def check_cursor(self, cursor: str) -> int:
-        """The position a cursor stands for. Raises ``InvalidInput`` for one that this log never gave."""
-        position = place_of(cursor)
-        if position is not None and position <= await asyncio.to_thread(self._last_position):
-            return position
+    async def check_cursor(self, cursor: str) -> None:
+        """Raises ``InvalidInput`` for a cursor that this log never gave."""
+        if await asyncio.to_thread(self._exists, cursor):
+            return
         raise InvalidInput("this cursor is not one of this server; open the feed without it")
 
-    async def _join(self, subscription: Subscription, after: int | None) -> None:
+    async def _join(self, subscription: Subscription, after: str | None) -> None:
         async with self._lock:
             if not self._watching:
                 await self._begin()
             subscription.push(control("overview", await asyncio.to_thread(self.overview, OVERVIEW_S / 2)))
             self._subscriptions.add(subscription)
             if after is not None:
-                position, job_ids = await asyncio.to_thread(self._missed, after)
-                await self._send_rows([subscription], job_ids, position)
+                place, job_ids = await asyncio.to_thread(self._missed, after)
+                await self._send_rows([subscription], job_ids, place)
             if self._ended:
                 _say_farewell(subscription)
 
     async def _begin(self) -> None:
         """The first deck: what happened while nobody watched is not news."""
         self._watching = True
-        self._position, self._last_act = await asyncio.to_thread(self._ends)
+        self._last_act = await asyncio.to_thread(self._newest_act)
         self._look(await asyncio.to_thread(self._board.picture))
         self._changed.clear()
 
-    def _ends(self) -> tuple[int, int]:
+    def _newest_act(self) -> int:
         with self._database.read() as tx:
-            return events.last_position(tx), audit.last_id(tx)
+            return audit.last_id(tx)
 
-    def _last_position(self) -> int:
+    def _exists(self, cursor: str) -> bool:
         with self._database.read() as tx:
-            return events.last_position(tx)
+            return places.exists(tx, cursor)
 
-    def _missed(self, after: int) -> tuple[int, list[str]]:
+    def _missed(self, after: str) -> tuple[str, list[str]]:
         """The log's end, and the jobs it tells of since ``after``, with all unfinished ones: what Dask and the
         forecast said of those meanwhile is in no log."""
         with self._database.read() as tx:
-            told = events.jobs_after(tx, after)
-            return events.last_position(tx), [*{*told, *self._board.picture(max_age_s=0.0).states}]
+            told = places.jobs_with_news(tx, after)
+            return places.end(tx), [*{*told, *self._board.picture(max_age_s=0.0).states}]
 
     # The pass.
 
@@ -170,9 +167,10 @@ class Feed(Loop):
                     self._subscriptions,
                     control("overview", await asyncio.to_thread(self.overview, OVERVIEW_S / 2)),
                 )
-            changed, self._changed = self._changed, set()
+            # At one moment: whatever was handed out up to this place was heard, and is among these jobs.
+            place, changed, self._changed = self._overview.tailer.place, self._changed, set()
             try:
-                await self._send_rows(self._subscriptions, list(changed), self._position)
+                await self._send_rows(self._subscriptions, list(changed), place)
             except Exception:
                 self._changed |= changed  # no deck was told of all of them
                 raise
@@ -186,18 +184,18 @@ class Feed(Loop):
         self._changed |= self._unlogged.since_last_look(picture, dask_states, now())
 
     async def _send_rows(
-        self, subscriptions: Iterable[Subscription], job_ids: Sequence[str], position: int
+        self, subscriptions: Iterable[Subscription], job_ids: Sequence[str], place: str
     ) -> None:
         for start in range(0, len(job_ids), ROWS_A_FRAME):
             part = job_ids[start : start + ROWS_A_FRAME]
             last = start + ROWS_A_FRAME >= len(job_ids)
             # Only the last frame's cursor says that everything up to it was sent.
-            frame = await asyncio.to_thread(self._rows_frame, part, position if last else None)
+            frame = await asyncio.to_thread(self._rows_frame, part, place if last else None)
             self._push(subscriptions, frame)
 
-    def _rows_frame(self, job_ids: Sequence[str], position: int | None) -> bytes:
+    def _rows_frame(self, job_ids: Sequence[str], place: str | None) -> bytes:
         views, at = self._board.load(job_ids), now()
-        cursor = b"" if position is None else f"id: {position}\n".encode()
+        cursor = b"" if place is None else f"id: {place}\n".encode()
         return cursor + control("jobs", {"jobs": [shapes.job_row(view, at) for view in views]})
 
     async def _send_acts(self) -> None:

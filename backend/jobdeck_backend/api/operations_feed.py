@@ -25,5 +25,6 @@ async def stream(
 ) -> EventSourceResponse:
     """Overview, changed rows, acts and drills of all jobs; resumes behind ``Last-Event-ID`` or ``after``."""
     cursor = last_event_id or after
-    position = await serving.feed.check_cursor(cursor) if cursor else None
-    return respond(serving.feed.frames(after=position, wants_events=events))
+    if cursor:
+        await serving.feed.check_cursor(cursor)
+    return respond(serving.feed.frames(after=cursor or None, wants_events=events))

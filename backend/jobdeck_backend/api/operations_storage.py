@@ -18,7 +18,7 @@ from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
-from jobdeck_backend.errors import JobdeckError, NotFound
+from jobdeck_backend.errors import JobdeckError, NotEligible, NotFound
 from jobdeck_backend.store import retention, space
 from jobdeck_backend.upkeep.backup import UNFINISHED, back_up
 from jobdeck_backend.upkeep.pruner import Pruning
@@ -57,8 +57,9 @@ async def storage(
 
 def _measure(serving: Services) -> dict[str, Any]:
     with serving.database.read() as tx:
+        taken = space.measure(tx, serving.database.path)
         return {
-            "space": asdict(space.measure(tx, serving.database.path)),
+            "space": None if taken is None else asdict(taken),
             "kinds": retention.sizes(tx),
             "unfinished": retention.unfinished(tx),
         }
@@ -92,10 +93,13 @@ async def pruning(serving: Serving) -> Response:
 )
 async def backup(serving: Serving, act: Act = UNSAID) -> FileResponse:
     """A copy of the database as it is now, checked, as a file to restore from; nobody waits for it."""
+    path = serving.database.path
+    if path is None:
+        raise NotEligible("a PostgreSQL database is backed up by pg_dump; nothing was done")
     copy = serving.settings.state_dir / UNFINISHED.replace("*", uuid4().hex)
     by = operators.By(OPERATOR, now(), act.reason)
     try:
-        made = await asyncio.to_thread(back_up, serving.database.path, copy)
+        made = await asyncio.to_thread(back_up, path, copy)
     except (JobdeckError, DBAPIError):
         copy.unlink(missing_ok=True)
         await _note(serving, "no backup was made", by)

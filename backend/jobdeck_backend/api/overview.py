@@ -43,7 +43,7 @@ class Overview:
             "recovery": shapes.recovery(lease, self.settings.recovery, at),
             "streams": {
                 "subscribers": self.tailer.subscribers + feeds,
-                "mode": "live",
+                "mode": self.tailer.mode["mode"],
                 "lag": max(0, last_position - self.tailer.position),
                 "dropped": self.tailer.dropped + feeds_dropped,
             },

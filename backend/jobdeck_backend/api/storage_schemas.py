@@ -50,7 +50,7 @@ class Storage(BaseModel):
     """What is stored, what it takes, and what a pruning would remove."""
 
     state: StorageState
-    space: Space
+    space: Space | None = Field(description="None where PostgreSQL keeps its own files")
     kinds: dict[str, Kind] = Field(description="jobs, events, checkpoints, checkpoint_writes")
     unfinished: int
     retention_seconds: float | None = Field(description="jobs older than this go by themselves")

@@ -1,7 +1,7 @@
 """One job's event stream (R26–R30): replay without limit, then live, the terminal status last."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,6 +19,8 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.tailer import Subscription, Tailer
 
 PAGE = 1_000
+# What the peers' clients are told of the time of replay.
+POLL_S = 0.005
 KEEPALIVE_S = 15
 SEND_TIMEOUT_S = 30
 ID_DIGITS_MAX = 18
@@ -99,6 +101,8 @@ class Place:
 
     cursor: int
     """The sequence number of the last event sent."""
+    mode: Mapping[str, object] | None = None
+    """The ``stream.mode`` last told."""
     announced: bool = False
     """Whether the replay is over: from here on each change of status is told after its event."""
 
@@ -118,7 +122,7 @@ async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIte
 
     A cursor beyond the log's end counts as its end: what is not written yet, nobody has seen (R27).
     """
-    yield control("stream.mode", {"mode": "polling", "interval_ms": 5})
+    yield control("stream.mode", {"mode": "polling", "interval_ms": round(POLL_S * 1000)})
     try:
         async for chunk in _frames(streaming, job_id, cursor):
             yield chunk
@@ -139,7 +143,8 @@ async def _frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterat
             if len(page) == PAGE:
                 continue
             if not place.announced:
-                yield control("stream.mode", {"mode": "live"})
+                place.mode = streaming.tailer.mode
+                yield control("stream.mode", place.mode)
             if is_settled(job):
                 yield status_frame(admission, job, reconnected=reconnected)
                 return
@@ -182,8 +187,12 @@ async def _live(streaming: Streaming, subscription: Subscription, place: Place) 
         new, behind = subscription.take()
         unseen = [event for event in new if event.seq > place.cursor]  # the replay had the others
         following = [event for number, event in enumerate(unseen, place.cursor + 1) if event.seq == number]
-        if following:
-            yield place.frames(following)
+        frames = place.frames(following)
+        if place.mode != streaming.tailer.mode:
+            place.mode = streaming.tailer.mode
+            frames += control("stream.mode", place.mode)
+        if frames:
+            yield frames
         terminal = any(event.status and Status(event.status).terminal for event in following)
         if terminal or behind or len(following) < len(unseen):
             return

@@ -108,9 +108,9 @@ def renew(tx: Connection, claim: Claim, now: float, told: Sequence[NewEvent] = (
 
     ``told`` is appended while the job is this claim's. None of it is progress.
     """
-    jobs.renew_attempt(tx, claim.job_id, claim.attempt, now)
-    if told:
+    if told:  # the job before its attempt, as everybody locks them
         events.append_fenced(tx, claim.job_id, claim.fence, told, now)
+    jobs.renew_attempt(tx, claim.job_id, claim.attempt, now)
 
 
 def _owned(tx: Connection, claim: Claim) -> tuple[Admission, Job] | None:

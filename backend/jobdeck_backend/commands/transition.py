@@ -21,7 +21,9 @@ UNSTARTED = {"worker": None, "stage": None, "delivered_epoch": None, "delivered_
 
 def load(tx: Connection, job_id: str) -> tuple[Admission, Job]:
     """Both records of a job. Raises ``JobNotFound``."""
-    admission, job = jobs.load_admission(tx, job_id), jobs.load_job(tx, job_id)
+    # The job first: from then on nobody else changes either.
+    job = jobs.load_job(tx, job_id)
+    admission = jobs.load_admission(tx, job_id)
     if admission is None or job is None:
         raise JobNotFound(job_id)
     return admission, job

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -20,20 +21,17 @@ from jobdeck_backend.store.migrate import EXIT_DATABASE, usable
 def main(directory: Path) -> None:
     """Print what is broken as JSON; exit with 1 if anything is, with 13 if the database cannot be read."""
     settings = Settings(state_dir=directory)
-    path = settings.database_path
-    if not path.exists():  # opening it would make one
+    if settings.db_url is None and not settings.database_path.exists():  # opening it would make one
         click.echo(f"jobdeck: there is no database in {directory}", err=True)
         sys.exit(EXIT_DATABASE)
     began = time.monotonic()
-    database = Database(path, synchronous="NORMAL")
     try:
-        with usable(database):
-            violations = fsck.check_instance(database, ArtifactFiles(settings.artifact_root))
+        database = Database(settings.database_place, synchronous="NORMAL")
+        with closing(database), usable(database):
+            violations = fsck.check_instance(database, directory, ArtifactFiles(settings.artifact_root))
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)
         sys.exit(refused.exit_code)
-    finally:
-        database.close()
     click.echo(json.dumps(fsck.report(violations, time.monotonic() - began)))
     sys.exit(1 if violations else 0)
 

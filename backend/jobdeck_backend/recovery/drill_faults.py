@@ -59,11 +59,16 @@ class SchedulerHang(SchedulerLoss):
     """As its loss, after a time in which it may only be busy."""
 
     def __init__(
-        self, settings: Settings, database: Database, cluster: Cluster, drill: Drill, before: Before
+        self,
+        settings: Settings,
+        database: Database,
+        cluster: Cluster,
+        drill: Drill,
+        before: Before,
     ) -> None:
         self._suspect_s, self._lost_s = settings.scheduler_suspect_s, settings.scheduler_lost_s
         self.give_up_s = self._lost_s + GIVE_UP_S
-        super().__init__(database, cluster, drill, before)
+        super().__init__(database, settings.state_dir, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         return [
@@ -126,7 +131,7 @@ class WorkerHang(WorkerLoss):
         self._process = process
         self._continued_at = 0.0
         self.give_up_s = self._stale_s + GIVE_UP_S
-        super().__init__(database, cluster, drill, before)
+        super().__init__(database, settings.state_dir, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         # Without a job there is no heartbeat to miss: only Dask's own word tells of it.

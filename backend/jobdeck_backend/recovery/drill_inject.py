@@ -80,20 +80,23 @@ class Injector:
         if drill.fault == "stream-drop":
             readers = Readers(self._streams, before)
             await readers.start()
-            watch: Watch = StreamDrop(self._database, self._cluster, drill, before, readers)
+            state_dir = self._settings.state_dir
+            watch: Watch = StreamDrop(self._database, state_dir, self._cluster, drill, before, readers)
             return watch, Dropped(readers)
         process = self._process(drill, before, target)
         drill.target = process.name
-        parts = (self._database, self._cluster, drill, before)
+        common = (self._cluster, drill, before)
+        parts = (self._database, self._settings.state_dir, *common)
+        bounded = (self._settings, self._database, *common)
         match drill.fault:
             case "scheduler-loss":
                 return SchedulerLoss(*parts), Signalled(process, signal.SIGKILL)
             case "scheduler-hang":
-                return SchedulerHang(self._settings, *parts), Signalled(process, signal.SIGSTOP)
+                return SchedulerHang(*bounded), Signalled(process, signal.SIGSTOP)
             case "worker-loss":
                 return WorkerLoss(*parts), Signalled(process, signal.SIGKILL)
             case _:
-                return WorkerHang(self._settings, *parts, process), Signalled(process, signal.SIGSTOP)
+                return WorkerHang(*bounded, process), Signalled(process, signal.SIGSTOP)
 
     def _process(self, drill: Drill, before: Before, target: str | None) -> ForkedProcess:
         if not self._cluster.embedded:

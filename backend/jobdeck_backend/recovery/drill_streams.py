@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from sqlalchemy import Connection
@@ -100,10 +101,16 @@ class StreamDrop(Watch):
     """Nobody's job is touched; every reader ends with the log, nothing missing, nothing twice."""
 
     def __init__(
-        self, database: Database, cluster: Cluster, drill: Drill, before: Before, readers: Readers
+        self,
+        database: Database,
+        state_dir: Path,
+        cluster: Cluster,
+        drill: Drill,
+        before: Before,
+        readers: Readers,
     ) -> None:
         self._readers = readers
-        super().__init__(database, cluster, drill, before)
+        super().__init__(database, state_dir, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         return [

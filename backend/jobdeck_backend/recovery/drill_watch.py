@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -40,8 +41,14 @@ class Watch:
 
     give_up_s = GIVE_UP_S
 
-    def __init__(self, database: Database, cluster: Cluster, drill: Drill, before: Before) -> None:
-        """Made just before the injection: what is true then is what must come back."""
+    def __init__(
+        self, database: Database, state_dir: Path, cluster: Cluster, drill: Drill, before: Before
+    ) -> None:
+        """Made just before the injection: what is true then is what must come back.
+
+        ``state_dir`` has the probe's journal.
+        """
+        self._state_dir = state_dir
         self._database = database
         self._cluster = cluster
         self._drill = drill
@@ -97,7 +104,7 @@ class Watch:
                 judgement.repeated_stages(self._drill.evidence),
                 judgement.repeated_effects(tx, self._before),
             ]
-        violations = fsck.check_instance(self._database)
+        violations = fsck.check_instance(self._database, self._state_dir)
         text = f"{len(fsck.CHECKS) + 1} invariants checked on all records, {len(violations)} violations"
         steps.append(Step("invariants", text, None, failed=bool(violations)))
         for step in steps:

@@ -34,10 +34,12 @@ class Violation:
     text: str
 
 
-def check_instance(database: Database, files: ArtifactFiles | None = None) -> list[Violation]:
-    """``check`` of an instance's database and of the probe's journal beside it."""
+def check_instance(
+    database: Database, state_dir: Path, files: ArtifactFiles | None = None
+) -> list[Violation]:
+    """``check`` of an instance's database and of the probe's journal in its directory."""
     with database.read() as connection:
-        return check(connection, database.path.with_name("probe-journal.jsonl"), files)
+        return check(connection, state_dir / "probe-journal.jsonl", files)
 
 
 def check(

@@ -70,6 +70,8 @@ class Reaper(Loop):
         self._writer = writer
         self._worker_gone = worker_gone
         self._pass = asyncio.Lock()
+        self._looked_at = now()
+        self._silence_counts_from = 0.0
         self._bounds = Bounds(
             settings.expire_grace_s,
             settings.heartbeat_stale_s,
@@ -89,13 +91,22 @@ class Reaper(Loop):
         """Plan and apply now; answers when it is done."""
         async with self._pass:
             if not await self._hold_lease():
+                self._looked_at = now()
                 return
+            self._notice_absence()
             actions = await asyncio.to_thread(self._plan)
             self._planned = {
                 key: self._planned.get(key, now())
                 for key in ((one.job_id, one.fence) for one in actions if one.act in RECOVERS)
             }
             await self._apply([one for one in actions if self.is_automatic(one.act)])
+
+    def _notice_absence(self) -> None:
+        """So long after the last pass the database was away, and nobody's heartbeat could be written: who lives
+        gets the time of one to be heard (R24)."""
+        if now() - self._looked_at > self._settings.heartbeat_stale_s / 2:
+            self._silence_counts_from = now() + self._settings.heartbeat_s
+        self._looked_at = now()
 
     def read(self) -> Reading:
         """The plan as it stands, held jobs and live ones too; changes nothing. Call it from a thread."""
@@ -146,8 +157,9 @@ class Reaper(Loop):
     def _bounds_now(self) -> Bounds:
         """While the database took no writes no heartbeat could be written: afterwards each has its time again."""
         condition, stale_s = self._database.condition, self._bounds.heartbeat_stale_s
-        since = condition.usable_since
-        if condition.trouble is None and (since is None or now() - since > stale_s):
+        usable_since = -math.inf if condition.usable_since is None else condition.usable_since
+        silence_counts_from = max(self._silence_counts_from, usable_since + stale_s)
+        if condition.trouble is None and now() >= silence_counts_from:
             return self._bounds
         return replace(self._bounds, heartbeat_stale_s=math.inf)
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from distributed import Client
@@ -54,10 +55,11 @@ def _environment_problem() -> str | None:
         names = " nor ".join(DATABASE_VARIABLES)
         return f"neither {names} is set in its environment, so it knows no database"
     try:
-        exists = _settings().database_path.exists()
+        place = _settings().database_place
     except ValidationError as error:
         return f"its settings cannot be used ({error.errors(include_input=False)[0]['msg']})"
-    return None if exists else "there is no database where its environment says"  # opening it would make one
+    exists = not isinstance(place, Path) or place.exists()  # opening it would make one
+    return None if exists else "there is no database where its environment says"
 
 
 _settings = cache(Settings)

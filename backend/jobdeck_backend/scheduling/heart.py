@@ -14,7 +14,7 @@ from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.jobs.records import Claim, Status
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
-from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.engine import Database, cause_of
 from jobdeck_backend.store.timekeeping import Follower
 
 log = structlog.get_logger(__name__)
@@ -67,8 +67,8 @@ class Heart:
                 try:
                     self._look(one, pulse)
                 except Exception as error:  # without this thread every job here would count as lost
-                    cause = str(getattr(error, "orig", error))
-                    log.warning("heartbeat not written; tried again", job_id=one.claim.job_id, error=cause)
+                    job_id = one.claim.job_id
+                    log.warning("heartbeat not written; tried again", job_id=job_id, error=cause_of(error))
 
     def _look(self, one: Watched, pulse: "_Pulse") -> None:
         if not pulse.stopped:
@@ -91,9 +91,9 @@ class Heart:
         event_due = uptime_s >= pulse.next_event_s and not pulse.stopped
         told = [notices.heartbeat(int(uptime_s))] if event_due else []
         with self._database.write() as tx:
-            execution.renew(tx, one.claim, now(), told)
             if overdue and not pulse.stopped:
                 execution.expire_running(tx, one.claim, (), now())
+            execution.renew(tx, one.claim, now(), told)
         if event_due:
             pulse.next_event_s += self._settings.heartbeat_event_s
         pulse.next_renewal_s = uptime_s + self._settings.heartbeat_s

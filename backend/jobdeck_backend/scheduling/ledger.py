@@ -15,7 +15,6 @@ from jobdeck_backend.jobs.records import Claim, Effect, EffectState, Policy
 from jobdeck_backend.scheduling.patience import patiently_here
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
-from jobdeck_backend.store.engine import synced
 from jobdeck_backend.store.events import encode
 
 T = TypeVar("T")
@@ -66,25 +65,20 @@ class ExecutionLedger:
             intent_at=now(),
         )
         self._patiently(self._recorder.flush)
-        return self._synced(lambda tx: effects.intend(tx, self._claim, wanted))
+        return self._durably(lambda tx: effects.intend(tx, self._claim, wanted))
 
     def answer(self, known: Effect, *, happened: bool) -> Effect:
         """Put on record what the provider answered about an uncertain effect. Raises ``JobStopped``."""
-        return self._synced(lambda tx: effects.answer(tx, self._claim, known, happened=happened, now=now()))
+        return self._durably(lambda tx: effects.answer(tx, self._claim, known, happened=happened, now=now()))
 
     def settle(self, key: str, state: EffectState, outcome: Any) -> None:
         """Put on record what the call came to. Raises ``JobStopped``."""
         reached(FaultPoint.EFFECT_CALLED, self._claim.job_id)
-        self._synced(lambda tx: effects.settle(tx, self._claim, key, state, outcome, now()))
+        self._durably(lambda tx: effects.settle(tx, self._claim, key, state, outcome, now()))
 
-    def _synced(self, write: Callable[[Connection], T]) -> T:
+    def _durably(self, write: Callable[[Connection], T]) -> T:
         """A transaction that is on the disk when it ends: an intent must survive a loss of power."""
-
-        def once() -> T:
-            with self._slot.lock, synced(self._slot.connection) as tx:
-                return write(tx)
-
-        return self._patiently(once)
+        return self._patiently(lambda: self._slot.transact(write, durably=True))
 
     def _patiently(self, write: Callable[[], T]) -> T:
         return patiently_here(write, self._claim.job_id, self._recorder.refuse_if_stopped)

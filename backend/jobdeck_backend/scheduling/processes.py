@@ -14,6 +14,7 @@ from jobdeck_backend import logs
 from jobdeck_backend.scheduling import worker as _preloaded  # noqa: F401  LangGraph, the store, the commands
 from jobdeck_backend.scheduling.line import tell
 from jobdeck_backend.scheduling.snapshot import SnapshotPlugin
+from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows.registry import WORKFLOWS
 
 # Each with its reason; facts measured on this version of distributed.
@@ -32,6 +33,8 @@ HOST = "127.0.0.1"
 dask.config.set(DASK_CONFIG)
 for _workflow in WORKFLOWS:
     _workflow.load()
+if Settings().db_url is not None:
+    from jobdeck_backend.store import postgres_checkpoints as _also_preloaded  # noqa: F401
 
 
 def run_scheduler(request: dict[str, Any]) -> None:

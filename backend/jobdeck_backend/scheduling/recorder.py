@@ -7,8 +7,7 @@ event loop, from threads of sync nodes and by nobody else.
 
 import os
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.errors import BudgetSpent, JobStopped
 from jobdeck_backend.jobs.records import Claim, NewEvent, StageRun
 from jobdeck_backend.scheduling.slot import Slot
+from jobdeck_backend.store.engine import cause_of
 from jobdeck_backend.store.trouble import may_pass
 
 log = structlog.get_logger(__name__)
@@ -43,6 +43,7 @@ class ExecutionRecorder:
         self._progress: dict[str, Any] = {}
         self._stage_starts: dict[tuple[str, int], float] = {}
         self._stage_runs: list[StageRun] = []
+        self._saving: list[StageRun] = []
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
         self._when_saved: list[Callable[[], None]] = []
         self._flush_due = False
@@ -108,6 +109,10 @@ class ExecutionRecorder:
 
     def after_save(self) -> None:
         """A save is committed: what waited for it may be told."""
+        self._written()
+        self._stages_done += len(self._saving)
+        self._stage_runs = [run for run in self._stage_runs if run not in self._saving]
+        self._saving = []
         calls, self._when_saved = self._when_saved, []
         for call in calls:
             call()
@@ -118,43 +123,33 @@ class ExecutionRecorder:
         ``node`` names the one stage whose output is being saved; None saves them all. A branch that ended beside
         it waits for its own save: evidence without output would be a lie after a kill.
         """
-        ended = [run for run in self._stage_runs if node is None or run.node == node]
+        self._saving = ended = [run for run in self._stage_runs if node is None or run.node == node]
+        # First the job's fence, then what hangs on it.
         if ended:
-            execution.save_stages(tx, [replace(run, checkpoint_id=checkpoint_id) for run in ended])
-            self._stages_done += len(ended)
-            self._progress["stages_done"] = self._stages_done
-            self._stage_runs = [run for run in self._stage_runs if run not in ended]
-        self.write(tx)
+            self._progress["stages_done"] = self._stages_done + len(ended)
+        self._write(tx)
+        execution.save_stages(tx, [replace(run, checkpoint_id=checkpoint_id) for run in ended])
 
-    @contextmanager
-    def kept_unless_committed(self) -> Iterator[None]:
-        """What is handed to a transaction inside the block waits for the next one if this one fails.
+    def _write(self, tx: Connection) -> None:
+        """Write what is waiting, or only check the fence. Raises ``JobStopped``.
 
-        A full disk is often noticed at the commit. To be used with the slot's lock held.
+        Until it is committed it stays for the next try.
         """
-        held = self._waiting, self._progress, self._stage_runs, self._stages_done
-        try:
-            yield
-        except BaseException:
-            self._waiting, self._progress, self._stage_runs, self._stages_done = held
-            raise
-
-    def write(self, tx: Connection) -> None:
-        """Write what is waiting, or only check the fence. Raises ``JobStopped``."""
         if self._waiting or self._progress:
             execution.record(tx, self._claim, self._waiting, now(), **self._progress)
-            # Only now: what could not be written stays for the next try.
-            self._waiting, self._progress = [], {}
         else:
             execution.check(tx, self._claim)
+
+    def _written(self) -> None:
+        self._waiting, self._progress = [], {}
 
     def flush(self) -> None:
         """Write what is waiting in a transaction of its own."""
         with self._slot.lock:
             self._flush_due = False
             if self._waiting or self._progress:
-                with self.kept_unless_committed(), self._slot.connection.begin():
-                    self.write(self._slot.connection)
+                self._slot.transact(self._write)
+                self._written()
                 self._late = False
 
     def take_waiting(self) -> list[NewEvent]:
@@ -190,6 +185,6 @@ class ExecutionRecorder:
         if not may_pass(error):
             raise error
         if not self._late:
-            log.warning("events not written; tried again", job_id=self._claim.job_id, error=str(error.orig))
+            log.warning("events not written; tried again", job_id=self._claim.job_id, error=cause_of(error))
         self._late = True
         self._loop.call_soon_threadsafe(self._flush_later)

@@ -8,14 +8,18 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.graph.state import CompiledStateGraph
+from sqlalchemy import Connection
 
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
-from jobdeck_backend.store.checkpoints import FencedSaver
-from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.checkpoints import fenced_saver
+from jobdeck_backend.store.engine import Database, synced
+from jobdeck_backend.store.transactions import transact
+
+T = TypeVar("T")
 
 # Threads for the sync nodes of one job; a graph's parallel branches share them.
 NODE_THREADS_MAX = 8
@@ -33,7 +37,7 @@ class Slot:
         self.loop = asyncio.new_event_loop()
         self.lock = threading.RLock()
         self.connection = database.open_writer()
-        self.saver = FencedSaver(self.connection, self.lock)
+        self.saver = fenced_saver(self.connection, self.lock)
         self._nodes = self._new_executor()
         # Per slot, because a compiled graph is bound to the slot's saver.
         self.compiled: Callable[[Any], CompiledStateGraph[Any, Any, Any, Any]] = lru_cache(GRAPHS_KEPT_MAX)(
@@ -48,10 +52,14 @@ class Slot:
             slot = _of_thread.slot = cls(settings, database)
         return slot
 
+    def transact(self, work: Callable[[Connection], T], *, durably: bool = False) -> T:
+        """Answer what ``work`` answers, once it is committed; ``durably``: synced to disk. See ``transact``."""
+        with self.lock:
+            return transact(self.connection, work, begin=synced if durably else Connection.begin)
+
     def stages_done(self, job_id: str) -> int:
         """How many of the job's stages are on record as completed."""
-        with self.lock, self.connection.begin():
-            return len(jobs.load_stages(self.connection, job_id))
+        return self.transact(lambda tx: len(jobs.load_stages(tx, job_id)))
 
     def wait_for_threads(self) -> None:
         """Block until no sync node's thread is left: so long the slot is taken, whatever the record says."""

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import isawaitable
 from typing import Any
 
@@ -97,7 +97,7 @@ class WorkerProcess:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.database = Database(settings.database_path, synchronous="NORMAL")
+        self.database = Database(settings.database_place, synchronous="NORMAL")
         sources, _broken = read_sources(settings)
         registry.install([Workflow(one.name, "", "", (), source=one) for one in sources])
         self._follower = Follower()
@@ -124,10 +124,11 @@ class WorkerProcess:
         slot = Slot.current(self.settings, self.database)
 
         def claim_it() -> Claim | None:
-            with slot.lock, slot.connection.begin():
-                return execution.claim(
-                    slot.connection, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
+            return slot.transact(
+                lambda tx: execution.claim(
+                    tx, job_id, fence, worker=worker, pid=os.getpid(), epoch=epoch, now=now()
                 )
+            )
 
         claim = slot.loop.run_until_complete(patiently(claim_it, job_id))
         if claim is not None:
@@ -211,7 +212,6 @@ class Execution:
         self._slot.saver.bind(
             self._recorder.before_save,
             self._recorder.after_save,
-            self._recorder.kept_unless_committed,
             lambda save: patiently(save, admission.job_id),
         )
         workflow = registry.find(admission.agent_type)
@@ -294,11 +294,7 @@ class Execution:
 
     def _record(self, write: Callable[[Connection], object]) -> None:
         """One transaction, made again until the database takes it: what was done must not be done again."""
-
-        def once() -> None:
-            with self._slot.lock, self._slot.connection.begin():
-                write(self._slot.connection)
-
+        once = partial(self._slot.transact, write)
         self._slot.loop.run_until_complete(patiently(once, self.claim.job_id))
 
 

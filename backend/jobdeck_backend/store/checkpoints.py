@@ -5,81 +5,69 @@ Only workers import this module, and with it LangGraph.
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.checkpoint.sqlite import SqliteSaver
 from sqlalchemy import Connection
 
+from jobdeck_backend.store.engine import Database, is_postgres
+from jobdeck_backend.store.transactions import transact
+
 BeforeSave = Callable[[Connection, str, str | None], None]
 """Called inside the saving transaction with the checkpoint's id and the node whose output alone is saved, or None:
-raises to refuse the save, writes what must be on record together with it."""
+raises to refuse the save, writes what must be on record together with it. One save may call it again."""
 Patiently = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Calls a save until the database takes it."""
 # How LangGraph names a task that ran because of an edge; the node's name follows.
 _PULL = "~__pregel_pull, "
 
 
-async def _at_once(save: Callable[[], Any]) -> Any:
-    return save()
-
-
-def create_checkpoint_tables(path: str) -> None:
+def create_checkpoint_tables(database: Database) -> None:
     """Create LangGraph's own tables; once, before any worker starts."""
-    with SqliteSaver.from_conn_string(path) as saver:
-        saver.setup()
+    if database.path is not None:
+        with SqliteSaver.from_conn_string(str(database.path)) as saver:
+            saver.setup()
+        return
+    from jobdeck_backend.store.postgres_checkpoints import create_tables
+
+    create_tables(database)
 
 
-class FencedSaver(SqliteSaver):
-    """LangGraph's SQLite saver on a worker slot's one connection, inline on the slot's event loop.
+def fenced_saver(connection: Connection, lock: RLock) -> "FencedSaver":
+    """A saver through a worker slot's one connection, used only while ``lock`` is held."""
+    if not is_postgres(connection):
+        return FencedSqliteSaver(connection, lock)
+    from jobdeck_backend.store.postgres_checkpoints import FencedPostgresSaver
 
-    Each write is one IMMEDIATE transaction that rolls back on any error: the stock saver commits even then, and
-    would leave a cancelled graph's transaction open.
+    return FencedPostgresSaver(connection, lock)
+
+
+class FencedSaver(BaseCheckpointSaver[Any]):
+    """LangGraph's saver of either database, inline on the slot's event loop.
+
+    Each save is one transaction that rolls back on any error: the stock savers commit even then, and would leave a
+    cancelled graph's transaction open.
     """
 
-    def __init__(self, connection: Connection, lock: RLock) -> None:
-        """Save through ``connection``, used only while ``lock`` is held."""
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)
-        super().__init__(driver)
-        self.is_setup = True
-        self._connection = connection
-        self._connection_lock = lock
-        self._before_save: BeforeSave = lambda _tx, _checkpoint_id, _node: None
-        self._after_save: Callable[[], None] = lambda: None
-        self._kept: Callable[[], AbstractContextManager[None]] = nullcontext
-        self._patiently: Patiently = _at_once
-        self._saving: tuple[str, str | None] = ("", None)
+    _connection: Connection
+    _connection_lock: RLock
 
-    def bind(
-        self,
-        before_save: BeforeSave,
-        after_save: Callable[[], None],
-        kept: Callable[[], AbstractContextManager[None]],
-        patiently: Patiently,
-    ) -> None:
+    def bind(self, before_save: BeforeSave, after_save: Callable[[], None], patiently: Patiently) -> None:
         """From now on save for one execution; ``after_save`` is called when a save is committed.
 
-        Each save is made inside ``kept()``, which undoes what a failed one took from memory, and by ``patiently``,
-        which makes it again until the database takes it.
+        Each save is made by ``patiently``, which makes it again until the database takes it.
         """
-        self._before_save, self._after_save = before_save, after_save
-        self._kept, self._patiently = kept, patiently
-
-    @contextmanager
-    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: FBT001, FBT002
-        """A cursor inside a fenced transaction, or a plain one for reading."""
-        with self._connection_lock:
-            if not transaction:
-                yield self.conn.cursor()
-                return
-            with self._kept(), self._connection.begin():
-                self._before_save(self._connection, *self._saving)
-                yield self.conn.cursor()
-            self._after_save()
+        self._before_save, self._after_save, self._patiently = before_save, after_save, patiently
 
     def put(
         self,
@@ -89,21 +77,34 @@ class FencedSaver(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint."""
+        stock = super().put
+
+        def save(tx: Connection) -> RunnableConfig:
+            self._before_save(tx, checkpoint["id"], None)
+            return stock(config, checkpoint, metadata, new_versions)
+
         with self._connection_lock:
-            self._saving = (checkpoint["id"], None)
-            return super().put(config, checkpoint, metadata, new_versions)
+            saved = transact(self._connection, save)
+            self._after_save()
+        return saved
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save a finished task's writes beside the checkpoint it started from."""
+        stock = super().put_writes
+        node = task_path.removeprefix(_PULL) if task_path.startswith(_PULL) else None
+
+        def save(tx: Connection) -> None:
+            self._before_save(tx, config["configurable"]["checkpoint_id"], node)
+            stock(config, writes, task_id, task_path)
+
         with self._connection_lock:
-            node = task_path.removeprefix(_PULL) if task_path.startswith(_PULL) else None
-            self._saving = (config["configurable"]["checkpoint_id"], node)
-            super().put_writes(config, writes, task_id, task_path)
+            transact(self._connection, save)
+            self._after_save()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """As ``get_tuple``: a local read is faster than a change of thread."""
+        """As ``get_tuple``: a short read is faster than a change of thread."""
         return self.get_tuple(config)
 
     async def aput(
@@ -124,3 +125,20 @@ class FencedSaver(SqliteSaver):
     ) -> None:
         """As ``put_writes``."""
         await self._patiently(lambda: self.put_writes(config, writes, task_id, task_path))
+
+
+class FencedSqliteSaver(FencedSaver, SqliteSaver):
+    """SQLite's: each save is one IMMEDIATE transaction."""
+
+    def __init__(self, connection: Connection, lock: RLock) -> None:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        super().__init__(driver)
+        self.is_setup = True
+        self._connection, self._connection_lock = connection, lock
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: ARG002, FBT001, FBT002
+        """A cursor in whatever transaction there is: the saver begins and ends none."""
+        with self._connection_lock:
+            yield self.conn.cursor()

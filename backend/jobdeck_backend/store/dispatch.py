@@ -28,6 +28,8 @@ _NEXT = (
     )
     .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
     .limit(bindparam("limit"))
+    # On PostgreSQL: what somebody else is changing just now comes next time.
+    .with_for_update(of=jobs, skip_locked=True)
 )
 _predecessor = jobs.alias("predecessor")
 _WAITS_FOR_BACKLOG = exists().where(

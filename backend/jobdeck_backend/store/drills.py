@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Connection, func, select
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.dialects.postgresql import insert  # SQLite says it in the same words
 
 from jobdeck_backend.jobs.records import UNFINISHED
 from jobdeck_backend.store.tables import admissions, attempts, drills, effects, jobs, stages
@@ -16,7 +16,7 @@ LISTED_MAX = 100
 def save(tx: Connection, drill_id: str, started_at: float, record: dict[str, Any]) -> None:
     """Store a drill as it stands now."""
     row = {"id": drill_id, "started_at": started_at, "record": orjson.dumps(record).decode()}
-    statement = sqlite_insert(drills).values(row)
+    statement = insert(drills).values(row)
     tx.execute(statement.on_conflict_do_update(index_elements=["id"], set_={"record": row["record"]}))
 
 

@@ -1,137 +1,89 @@
-"""The dialect seam: how a database is opened, and how a transaction of each kind begins.
+"""The dialect seam: one database as one process uses it, whichever it is.
 
-SQLite for now. A second dialect answers the same questions: how to open, how a write begins, how a reader
-learns that somebody committed.
+``sqlite.py`` and ``postgres.py`` answer the same few questions: how it is opened, how a write begins, whether it
+is still in its place, what time it is there.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import OperationalError
 
+from jobdeck_backend.store.sqlite import Sqlite, Synchronous
 from jobdeck_backend.store.trouble import Condition
 
-# Upper bound of one wait for SQLite's write lock. Longer than any transaction of ours by far; the server's own is
-# shorter than its callers' patience, so that they are told why.
-BUSY_TIMEOUT_S = {"FULL": 8.0, "NORMAL": 30.0}
-
-Synchronous = Literal["FULL", "NORMAL"]
+POSTGRES = "postgresql"
 
 
-def open_engine(path: Path, *, synchronous: Synchronous, write: bool) -> Engine:
-    """An engine whose transactions begin IMMEDIATE (``write``) or deferred.
+class Dialect(Protocol):
+    """What the two databases answer differently."""
 
-    BEGIN IMMEDIATE takes the write lock at once: a deferred transaction that reads first and writes later is
-    refused by SQLite under concurrency, whatever the busy timeout.
-    """
-    engine = create_engine(
-        f"sqlite:///{path}",
-        connect_args={"timeout": BUSY_TIMEOUT_S[synchronous], "check_same_thread": False},
-        pool_size=8,
-        max_overflow=32,
-        hide_parameters=True,  # an error's text goes to logs and callers; what jobs were given does not (R38)
-    )
-    begin = "BEGIN IMMEDIATE" if write else "BEGIN"
+    @property
+    def name(self) -> str:
+        """What messages call the database: a path, or a URL without its password."""
 
-    @event.listens_for(engine, "connect")
-    def _configure(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None  # SQLAlchemy's begin event speaks, not the driver
-        try:
-            if not path.exists() or path.stat().st_size == 0:
-                # Before the first page is written, or not at all: what is pruned can be given back to the disk.
-                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(f"PRAGMA synchronous={synchronous}")
-            connection.execute("PRAGMA foreign_keys=ON")
-        except sqlite3.DatabaseError as error:  # SQLAlchemy translates only what statements raise
-            raise DatabaseError("PRAGMA", None, error) from error
+    @property
+    def path(self) -> Path | None:
+        """The file, where it is one."""
 
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+    @property
+    def clock(self) -> str:
+        """The statement that answers the time, in Unix seconds."""
 
-    return engine
+    def open_engine(self, *, synchronous: Synchronous, write: bool) -> Engine:
+        """An engine of which ``write`` transactions exclude others from what they change."""
 
-
-def quick_statement(connection: Connection) -> Callable[[str], sqlite3.Cursor]:
-    """Run constant statements such as savepoints on a connection as it is, without SQLAlchemy's cost for each.
-
-    They raise ``OperationalError`` like others.
-    """
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-
-    def run(statement: str) -> sqlite3.Cursor:
-        try:
-            return driver.execute(statement)
-        except sqlite3.Error as error:
-            raise OperationalError(statement, None, error) from error
-
-    return run
-
-
-def commit_counter(connection: Connection) -> Callable[[], int]:
-    """A number that changes whenever another connection commits; a look takes microseconds.
-
-    To be asked between transactions.
-    """
-    run = quick_statement(connection)
-    return lambda: int(run("PRAGMA data_version").fetchone()[0])
+    def must_be_in_place(self) -> None:
+        """Raises ``OperationalError`` where writing would be for nothing."""
 
 
 class Database:
     """One database as one process uses it. ``synchronous`` is FULL in the server, NORMAL in workers."""
 
-    def __init__(self, path: Path, *, synchronous: Synchronous) -> None:
-        self.path = path
-        self.condition = Condition(str(path), path)
+    def __init__(self, place: Path | str, *, synchronous: Synchronous) -> None:
+        """``place`` is a SQLite file or a PostgreSQL URL. Raises ``StartRefused`` for a URL that is none."""
+        self.dialect = _dialect(place)
+        self.name = self.dialect.name
+        self.path = self.dialect.path
+        self.condition = Condition(self.name, self.path)
         """Whether it can be used, as those who use it find."""
-        self._file: tuple[int, int] | None = None
-        self._write_engine = open_engine(path, synchronous=synchronous, write=True)
-        self._read_engine = open_engine(path, synchronous=synchronous, write=False)
+        self._write_engine = self.dialect.open_engine(synchronous=synchronous, write=True)
+        self._read_engine = self.dialect.open_engine(synchronous=synchronous, write=False)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that holds the write lock from its start; commits unless the block raises."""
-        self._must_be_in_place()
+        """A transaction that nobody's write comes between; commits unless the block raises.
+
+        SQLite: it holds the one write lock from its start. PostgreSQL: it holds each job it loads (``locks``).
+        """
+        self.dialect.must_be_in_place()
         with self._write_engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent snapshot."""
-        self._must_be_in_place()
+        self.dialect.must_be_in_place()
         with self._read_engine.connect() as connection:
             yield connection
 
     def open_writer(self) -> Connection:
-        """A connection of the write engine for the caller to keep; ``begin()`` takes the lock."""
-        self._must_be_in_place()
+        """A connection of the write engine for the caller to keep; ``begin()`` begins a write."""
+        self.dialect.must_be_in_place()
         return self._write_engine.connect()
 
     def open_reader(self) -> Connection:
         """A connection of the read engine for the caller to keep."""
-        self._must_be_in_place()
+        self.dialect.must_be_in_place()
         return self._read_engine.connect()
 
-    def _must_be_in_place(self) -> None:
-        """What is written to a file that was removed would be gone with the last process that has it open."""
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            found = None
-        file = None if found is None else (found.st_dev, found.st_ino)
-        if self._file is None:
-            self._file = file if found is not None and found.st_size else None
-        elif self._file != file:
-            raise _error(f"{self.path} was removed or replaced while it was in use", sqlite3.SQLITE_CANTOPEN)
-        elif found is not None and found.st_size == 0:
-            # SQLite would take it for a new one, and throw away the log from which it could be restored.
-            raise _error(f"{self.path} was truncated while it was in use", sqlite3.SQLITE_CORRUPT)
+    def clock(self) -> float:
+        """What time it is by the database's own clock, in Unix seconds: one for all who share it (R7)."""
+        with self.read() as tx:
+            return float(tx.exec_driver_sql(self.dialect.clock).scalar_one())
 
     def close(self) -> None:
         """Close every pooled connection."""
@@ -139,21 +91,59 @@ class Database:
         self._read_engine.dispose()
 
 
-def _error(reason: str, code: int) -> OperationalError:
-    cause = sqlite3.OperationalError(reason)
-    cause.sqlite_errorcode = code
-    return OperationalError("BEGIN", None, cause)
+def _dialect(place: Path | str) -> Dialect:
+    if isinstance(place, Path):
+        return Sqlite(place)
+    # Who stays with SQLite spends no time on the driver.
+    from jobdeck_backend.store.postgres import Postgres
+
+    return Postgres(place)
+
+
+def is_postgres(connection: Connection) -> bool:
+    """Whether the connection leads to PostgreSQL; for the few statements that must differ."""
+    return connection.dialect.name == POSTGRES
+
+
+def locks(tx: Connection) -> bool:
+    """Whether rows loaded here to be changed must be locked one by one: in PostgreSQL's writing transactions."""
+    return bool(tx.get_execution_options().get("locks", False))
+
+
+def cause_of(error: Exception) -> str:
+    """What a database's error says, in one line without the statement."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())
+
+
+def quick_statement(connection: Connection) -> Callable[[str], Any]:
+    """Run constant statements such as savepoints on a connection as it is, without SQLAlchemy's cost for each.
+
+    They raise ``OperationalError`` like others.
+    """
+    driver: Any = connection.connection.driver_connection
+
+    def run(statement: str) -> Any:
+        try:
+            return driver.execute(statement)
+        except Exception as error:
+            raise OperationalError(statement, None, error) from error
+
+    return run
 
 
 @contextmanager
 def synced(connection: Connection) -> Iterator[Connection]:
     """A transaction on a NORMAL connection that is synced to disk as a FULL one is."""
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
+    if is_postgres(connection):
+        with connection.begin():
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            yield connection
+        return
     # On the driver's own connection: SQLAlchemy would begin a transaction first, and in one it cannot be changed.
-    driver.execute("PRAGMA synchronous=FULL")
+    run = quick_statement(connection)
+    run("PRAGMA synchronous=FULL")
     try:
         with connection.begin():
             yield connection
     finally:
-        driver.execute("PRAGMA synchronous=NORMAL")
+        run("PRAGMA synchronous=NORMAL")

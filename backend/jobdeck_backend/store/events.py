@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, func, literal, select, update
+from sqlalchemy import BigInteger, Connection, bindparam, func, literal, select, update
 
 from jobdeck_backend.jobs.records import NewEvent, Status, StoredEvent
 from jobdeck_backend.store.tables import events, jobs
@@ -23,7 +23,7 @@ _TAKE_FENCED = _TAKE_SEQUENCE.where(
 _INSERT = events.insert()
 _AFTER = (
     select(*_EVENT)
-    .where(events.c.job_id == bindparam("id"), events.c.seq > bindparam("after"))
+    .where(events.c.job_id == bindparam("id"), events.c.seq > bindparam("after", type_=BigInteger))
     .order_by(events.c.seq)
     .limit(bindparam("limit"))
 )
@@ -101,12 +101,6 @@ def read_feed(tx: Connection, after: int, limit: int) -> list[StoredEvent]:
 def last_position(tx: Connection) -> int:
     """The newest position, 0 for an empty log."""
     return int(tx.execute(_LAST_POSITION).scalar_one())
-
-
-def jobs_after(tx: Connection, after: int) -> list[str]:
-    """The jobs that events after a position tell of."""
-    statement = select(events.c.job_id).where(events.c.position > after).distinct()
-    return list(tx.execute(statement).scalars())
 
 
 def stage_starts_after(tx: Connection, job_ids: Sequence[str], after: int) -> list[StoredEvent]:

@@ -10,9 +10,10 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Connection, bindparam, func, select, update
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.dialects.postgresql import insert  # SQLite says it in the same words
 
 from jobdeck_backend.jobs.records import NO_DEADLINE, UNFINISHED, Admission, Attempt, Job, StageRun, Status
+from jobdeck_backend.store.engine import locks
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
@@ -20,10 +21,15 @@ _ADMISSION = [admissions.c[field.name] for field in fields(Admission)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
 _STAGE = [stages.c[field.name] for field in fields(StageRun)]
 
-_INSERT_ADMISSION = sqlite_insert(admissions).on_conflict_do_nothing(index_elements=["job_id"])
+_INSERT_ADMISSION = (
+    insert(admissions)
+    .on_conflict_do_nothing(index_elements=["job_id"])
+    .execution_options(preserve_rowcount=True)
+)
 _INSERT_JOB = jobs.insert()
 _INSERT_TRANSITION = transitions.insert()
 _LOAD_JOB = select(*_JOB).where(jobs.c.job_id == bindparam("id"))
+_LOCK_JOB = _LOAD_JOB.with_for_update()
 _LOAD_ADMISSION = select(*_ADMISSION).where(admissions.c.job_id == bindparam("id"))
 # Executed with the changed columns beside these parameters: a statement built once costs a fifth of a new one.
 _UPDATE_JOB = update(jobs).where(
@@ -70,6 +76,7 @@ _CLAIM_STATE = (
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
+_LOCK_CLAIM_STATE = _CLAIM_STATE.with_for_update(of=jobs)
 
 
 def columns_of(record: Admission | Attempt | StageRun) -> dict[str, Any]:
@@ -111,8 +118,8 @@ def insert_job(
 
 
 def load_job(tx: Connection, job_id: str) -> Job | None:
-    """The job record, or None."""
-    row = tx.execute(_LOAD_JOB, {"id": job_id}).first()
+    """The job record, or None. Nobody else changes it until the end of a transaction that writes (R14)."""
+    row = tx.execute(_LOCK_JOB if locks(tx) else _LOAD_JOB, {"id": job_id}).first()
     return None if row is None else _job(row)
 
 
@@ -218,8 +225,8 @@ def renew_attempt(tx: Connection, job_id: str, attempt: int, now: float) -> bool
 
 
 def claim_state(tx: Connection, job_id: str) -> tuple[Status, int, float | None]:
-    """The job's ``(status, fence, deadline)``: cheap enough to ask often."""
-    row = tx.execute(_CLAIM_STATE, {"id": job_id}).one()
+    """The job's ``(status, fence, deadline)``: cheap enough to ask often. Holds the job as ``load_job`` does."""
+    row = tx.execute(_LOCK_CLAIM_STATE if locks(tx) else _CLAIM_STATE, {"id": job_id}).one()
     return Status(row[0]), row[1], row[2]
 
 

@@ -4,18 +4,25 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert  # SQLite says it in the same words
 
 from jobdeck_backend.errors import LeaseLost
 from jobdeck_backend.jobs.records import Lease
+from jobdeck_backend.store.engine import locks
 from jobdeck_backend.store.tables import leases
+
+_INSERT = (
+    insert(leases).on_conflict_do_nothing(index_elements=["role"]).execution_options(preserve_rowcount=True)
+)
 
 # Built once: asked for in each of thousands of recovery's writes.
 _LOAD = select(leases).where(leases.c.role == bindparam("the_role"))
+_LOCK = _LOAD.with_for_update()
 
 
 def load(tx: Connection, role: str) -> Lease | None:
-    """The lease of a role as it stands."""
-    row = tx.execute(_LOAD, {"the_role": role}).first()
+    """The lease of a role as it stands. Nobody else changes it until the end of a transaction that writes."""
+    row = tx.execute(_LOCK if locks(tx) else _LOAD, {"the_role": role}).first()
     return None if row is None else Lease(**dict(row._mapping))
 
 
@@ -29,8 +36,8 @@ def acquire(
     held = load(tx, role)
     if held is None:
         lease = Lease(role, owner, 1, now, now + ttl_s)
-        tx.execute(leases.insert().values(asdict(lease)))
-        return lease
+        taken = tx.execute(_INSERT, asdict(lease)).rowcount == 1
+        return lease if taken else None
     takeover = held.owner != owner
     if takeover and held.expires_at > now and not is_gone(held.owner):
         return None
@@ -50,14 +57,10 @@ def release(tx: Connection, lease: Lease, now: float) -> None:
 
 def next_epoch(tx: Connection, role: str, owner: str, now: float) -> int:
     """A new epoch for a role that its owner starts afresh (a scheduler of its own)."""
-    held = load(tx, role)
-    epoch = 1 if held is None else held.epoch + 1
-    values = {"owner": owner, "epoch": epoch, "acquired_at": now, "expires_at": now}
-    if held is None:
-        tx.execute(leases.insert().values(role=role, **values))
-    else:
-        tx.execute(update(leases).where(leases.c.role == role).values(**values))
-    return epoch
+    values = {"owner": owner, "acquired_at": now, "expires_at": now}
+    tx.execute(_INSERT, {"role": role, "epoch": 0, **values})
+    statement = update(leases).where(leases.c.role == role).values(epoch=leases.c.epoch + 1, **values)
+    return int(tx.execute(statement.returning(leases.c.epoch)).scalar_one())
 
 
 def check(tx: Connection, lease: Lease, now: float) -> None:

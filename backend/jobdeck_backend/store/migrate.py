@@ -1,6 +1,7 @@
 """Bringing a database to this version's schema, at start, under the database's own lock."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from sqlalchemy.exc import DatabaseError
 
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.store import integrity
-from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.engine import Database, cause_of
 
 HEAD = "0008"
 """The newest revision in ``migrations/versions``; a test holds the two together."""
@@ -18,27 +19,45 @@ HEAD = "0008"
 EXIT_DATABASE = 13
 CHECK_S = 2.0
 """How long a start may look for damage. Some hundred megabytes are looked through in that time."""
+MIGRATION_MAX_S = 60.0
+"""How long another process may take over its migration before this one gives up waiting."""
+LOOK_S = 0.1
+# Any number that nobody else locks in this database.
+_LOCK = 0x6A6F626465636B
 
 
 def migrate(database: Database) -> None:
-    """Create or upgrade the schema. Raises ``StartRefused`` for a damaged or a newer database, untouched."""
+    """Create or upgrade the schema. Raises ``StartRefused`` for a damaged, absent or newer database, untouched."""
     with usable(database):
-        with database.read() as tx:
-            if problems := integrity.damage(tx, CHECK_S):
-                raise StartRefused(
-                    f"the database {database.path} is damaged ({problems[0]}); nothing was changed: "
-                    "restore a backup, or move the file away to start afresh",
-                    EXIT_DATABASE,
-                )
-            current = _revision(tx)
-        if current != HEAD:
-            if current is not None and current > HEAD:
-                raise StartRefused(
-                    f"the database {database.path} was written by a newer jobdeck (schema {current}, "
-                    f"this one knows {HEAD}); nothing was changed",
-                    EXIT_DATABASE,
-                )
+        _refuse_damage(database)
+        current = _current(database)
+        if current == HEAD:
+            return
+        if current is not None and current > HEAD:
+            raise StartRefused(
+                f"the database {database.name} was written by a newer jobdeck (schema {current}, "
+                f"this one knows {HEAD}); nothing was changed",
+                EXIT_DATABASE,
+            )
+        if database.path is not None:
             _upgrade(database)
+            return
+        with _alone(database):
+            if _current(database) != HEAD:  # another process may just have done it
+                _upgrade(database)
+
+
+def _refuse_damage(database: Database) -> None:
+    """A PostgreSQL server looks after its own."""
+    if database.path is None:
+        return
+    with database.read() as tx:
+        if problems := integrity.damage(tx, CHECK_S):
+            raise StartRefused(
+                f"the database {database.name} is damaged ({problems[0]}); nothing was changed: "
+                "restore a backup, or move the file away to start afresh",
+                EXIT_DATABASE,
+            )
 
 
 @contextmanager
@@ -47,18 +66,50 @@ def usable(database: Database) -> Iterator[None]:
     try:
         yield
     except (DatabaseError, sqlite3.DatabaseError) as error:
-        cause = getattr(error, "orig", error)
+        advice = (
+            "see whether it runs and --db-url is right"
+            if database.path is None
+            else "restore a copy, or move the file away to start afresh"
+        )
         raise StartRefused(
-            f"the database {database.path} cannot be used ({cause}); nothing was changed: "
-            "restore a copy, or move the file away to start afresh",
+            f"the database {database.name} cannot be used ({cause_of(error)}); nothing was changed: {advice}",
             EXIT_DATABASE,
         ) from None
 
 
-def _revision(tx: Connection) -> str | None:
-    if not inspect(tx).has_table("alembic_version"):
-        return None
-    return tx.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+@contextmanager
+def _alone(database: Database) -> Iterator[None]:
+    """While no other process migrates this PostgreSQL database.
+
+    Asked for again and again, not waited for: LangGraph builds its indexes CONCURRENTLY, which waits in turn for
+    every statement under way.
+    """
+    with database.open_reader() as connection:
+        until = time.monotonic() + MIGRATION_MAX_S
+        while not _locked(connection, "pg_try_advisory_lock"):
+            if time.monotonic() >= until:
+                raise StartRefused(
+                    f"another process has been migrating {database.name} for {MIGRATION_MAX_S:.0f} s; "
+                    "nothing was changed",
+                    EXIT_DATABASE,
+                )
+            time.sleep(LOOK_S)
+        try:
+            yield
+        finally:
+            _locked(connection, "pg_advisory_unlock")
+
+
+def _locked(connection: Connection, function: str) -> bool:
+    with connection.begin():
+        return bool(connection.execute(text(f"SELECT {function}({_LOCK})")).scalar_one())
+
+
+def _current(database: Database) -> str | None:
+    with database.read() as tx:
+        if not inspect(tx).has_table("alembic_version"):
+            return None
+        return tx.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
 
 
 def _upgrade(database: Database) -> None:
@@ -70,7 +121,12 @@ def _upgrade(database: Database) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    if database.path is None:
+        create_checkpoint_tables(
+            database
+        )  # not part of a transaction, so first: done means that all is there
     with database.write() as tx:
         config.attributes["connection"] = tx
         command.upgrade(config, "head")
-    create_checkpoint_tables(str(database.path))
+    if database.path is not None:
+        create_checkpoint_tables(database)

@@ -50,6 +50,7 @@ def take(tx: Connection, now: float, limit: int, until: float) -> list[Notificat
         .where(notifications.c.next_at <= now)
         .order_by(notifications.c.next_at)
         .limit(limit)
+        .with_for_update(skip_locked=True)  # on PostgreSQL: what another backend is taking is not taken twice
     )
     statement = (
         update(notifications)

@@ -12,6 +12,8 @@ import orjson
 import ormsgpack
 from sqlalchemy import Connection, bindparam, column, func, select, table
 
+from jobdeck_backend.store.engine import is_postgres
+
 _checkpoints = table(
     "checkpoints",
     column("thread_id"),
@@ -33,6 +35,18 @@ _NEWEST = (
     .order_by(_checkpoints.c.checkpoint_id.desc())
     .limit(1)
 )
+# PostgreSQL's saver keeps plain values in the checkpoint and encoded ones beside it, by the channel's version.
+_NEWEST_IN_POSTGRES = """
+    SELECT checkpoint_id, metadata ->> 'job_id' AS job_id, (checkpoint -> 'channel_values')::text AS plain, (
+        SELECT array_agg(ARRAY[convert_to(channel, 'UTF8'), convert_to(kept.type, 'UTF8'), coalesce(blob, '')])
+        FROM jsonb_each_text(checkpoint -> 'channel_versions') AS versions
+        JOIN checkpoint_blobs AS kept ON kept.thread_id = checkpoints.thread_id
+            AND kept.checkpoint_ns = '' AND kept.channel = versions.key AND kept.version = versions.value
+        WHERE kept.channel IN ('__start__', '__pregel_tasks')
+            OR starts_with(kept.channel, 'branch:to:') OR starts_with(kept.channel, 'join:')
+    ) AS encoded
+    FROM checkpoints WHERE thread_id = %s AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1
+"""
 _WAITING = ("__start__", "branch:to:", "join:", "__pregel_tasks")
 
 
@@ -46,6 +60,8 @@ class Progress:
 
 def newest(tx: Connection, thread_id: str, job_id: str) -> Progress | None:
     """The thread's newest checkpoint, if this very job made it; one of an earlier job is no progress of it."""
+    if is_postgres(tx):
+        return _newest_in_postgres(tx, thread_id, job_id)
     row = tx.execute(_NEWEST, {"thread": thread_id}).first()
     if row is None or orjson.loads(row.metadata).get("job_id") != job_id:
         return None
@@ -71,6 +87,18 @@ def saved(tx: Connection, thread_id: str, limit: int) -> list[dict[str, Any]]:
         told = {name: metadata.get(name) for name in ("job_id", "attempt", "step", "source")}
         found.append({"id": row.checkpoint_id, "graph": row.checkpoint_ns, "bytes": row.bytes, **told})
     return found
+
+
+def _newest_in_postgres(tx: Connection, thread_id: str, job_id: str) -> Progress | None:
+    row = tx.exec_driver_sql(_NEWEST_IN_POSTGRES, (thread_id,)).first()
+    if row is None or row.job_id != job_id:
+        return None
+    waiting = any(name.startswith(_WAITING) for name in orjson.loads(row.plain))
+    for name, kind, value in row.encoded or ():
+        channel = bytes(name).decode()
+        if channel.startswith(_WAITING) and bytes(kind) != b"empty":
+            waiting = waiting or bytes(kind) != b"msgpack" or _holds(channel, _plainly(0, bytes(value)))
+    return Progress(row.checkpoint_id, not waiting)
 
 
 def _is_finished(checkpoint: bytes) -> bool:

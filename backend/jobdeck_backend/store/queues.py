@@ -1,6 +1,7 @@
 """Which queues are paused."""
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.postgresql import insert  # SQLite says it in the same words
 
 from jobdeck_backend.store.tables import queues
 
@@ -8,8 +9,8 @@ from jobdeck_backend.store.tables import queues
 def set_paused(tx: Connection, name: str, *, paused: bool, actor: str, now: float) -> None:
     """Pause or unpause one queue."""
     values = {"paused_at": now if paused else None, "paused_by": actor if paused else None}
-    if tx.execute(update(queues).where(queues.c.name == name).values(**values)).rowcount == 0:
-        tx.execute(queues.insert().values(name=name, **values))
+    statement = insert(queues).values(name=name, **values)
+    tx.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
 
 
 def paused(tx: Connection) -> dict[str, str]:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, and_, column, delete, exists, func, or_, sele
 from sqlalchemy.sql.elements import ColumnElement
 
 from jobdeck_backend.store.effects import OPEN
+from jobdeck_backend.store.engine import is_postgres
 from jobdeck_backend.store.tables import (
     admissions,
     artifacts,
@@ -26,11 +27,15 @@ from jobdeck_backend.store.tables import (
     transitions,
 )
 
-checkpoints = table(
-    "checkpoints", column("thread_id"), column("checkpoint"), column("metadata"), column("checkpoint_id")
-)
-writes = table("writes", column("thread_id"), column("value"))
-"""LangGraph's tables, by thread."""
+_SQLITE_PROGRESS = {"checkpoints": ("checkpoint", "metadata"), "writes": ("value",)}
+_POSTGRES_PROGRESS = {
+    "checkpoints": ("checkpoint", "metadata"),
+    "checkpoint_blobs": ("blob",),
+    "checkpoint_writes": ("blob",),
+}
+"""LangGraph's tables, by thread, and what of them takes room."""
+_TOLD = {"writes": "checkpoint_writes"}
+"""What they are called where that is not their name."""
 
 _OF_JOB = (events, transitions, attempts, stages, effects, notifications, artifacts)
 """By job, referred to by nothing. An artifact's bytes go when no row names them any more."""
@@ -62,16 +67,12 @@ def prunable(tx: Connection, before: float) -> list[Prunable]:
     """The jobs that ended before ``before`` and that nothing needs, those first that others waited for last."""
     kept = select(admissions.c.job_id).where(_needed(before)).cte("kept", recursive=True)
     earlier, later = admissions.alias(), admissions.alias()
-    followed = select(dependencies.c.predecessor_id).join(kept, dependencies.c.job_id == kept.c.job_id)
-    on_thread = (
-        select(later.c.job_id)
-        .join(
-            earlier,
-            and_(later.c.thread_id == earlier.c.thread_id, later.c.accepted_at > earlier.c.accepted_at),
-        )
-        .join(kept, kept.c.job_id == earlier.c.job_id)
+    after = select(dependencies.c.job_id, dependencies.c.predecessor_id.label("needs"))
+    on_thread = select(earlier.c.job_id, later.c.job_id.label("needs")).join(
+        later, and_(later.c.thread_id == earlier.c.thread_id, later.c.accepted_at > earlier.c.accepted_at)
     )
-    kept = kept.union(followed, on_thread)
+    ties = after.union_all(on_thread).subquery("ties")
+    kept = kept.union(select(ties.c.needs).join(kept, ties.c.job_id == kept.c.job_id))
     statement = (
         select(jobs.c.job_id, jobs.c.event_seq)
         .where(jobs.c.job_id.not_in(select(kept.c.job_id)))
@@ -111,11 +112,15 @@ def _remove_threads(tx: Connection, thread_ids: set[str]) -> dict[str, int]:
     """Remove the graphs' progress on threads that no job uses any more."""
     used = select(admissions.c.thread_id).where(admissions.c.thread_id.in_(thread_ids))
     left = thread_ids - {row.thread_id for row in tx.execute(used)}
-    gone = {
-        str(kind.name): tx.execute(delete(kind).where(kind.c.thread_id.in_(left))).rowcount
-        for kind in (checkpoints, writes)
-    }
-    return {"checkpoints": gone["checkpoints"], "checkpoint_writes": gone["writes"]}
+    removed = {}
+    for name in _progress(tx):
+        kind = table(name, column("thread_id"))
+        removed[_TOLD.get(name, name)] = tx.execute(delete(kind).where(kind.c.thread_id.in_(left))).rowcount
+    return removed
+
+
+def _progress(tx: Connection) -> Mapping[str, tuple[str, ...]]:
+    return _POSTGRES_PROGRESS if is_postgres(tx) else _SQLITE_PROGRESS
 
 
 def sizes(tx: Connection) -> dict[str, dict[str, int]]:
@@ -123,9 +128,10 @@ def sizes(tx: Connection) -> dict[str, dict[str, int]]:
     measured: dict[str, tuple[Any, Sequence[Any]]] = {
         "jobs": (jobs, (jobs.c.output,)),
         "events": (events, (events.c.payload,)),
-        "checkpoints": (checkpoints, (checkpoints.c.checkpoint, checkpoints.c.metadata)),
-        "checkpoint_writes": (writes, (writes.c.value,)),
     }
+    for name, columns in _progress(tx).items():
+        kind = table(name, *map(column, columns))
+        measured[_TOLD.get(name, name)] = kind, list(kind.c)
     found = {name: _measure(tx, kind, columns) for name, (kind, columns) in measured.items()}
     given = tx.execute(select(func.coalesce(func.sum(func.length(admissions.c.input)), 0))).scalar_one()
     found["jobs"]["bytes"] += int(given)
@@ -138,7 +144,8 @@ def sizes(tx: Connection) -> dict[str, dict[str, int]]:
 
 
 def _measure(tx: Connection, kind: Any, columns: Sequence[Any]) -> dict[str, int]:
-    length = sum((func.coalesce(func.length(one), 0) for one in columns), start=0)
+    size = func.pg_column_size if is_postgres(tx) else func.length
+    length = sum((func.coalesce(size(one), 0) for one in columns), start=0)
     row = tx.execute(select(func.count(), func.coalesce(func.sum(length), 0)).select_from(kind)).one()
     return {"rows": int(row[0]), "bytes": int(row[1])}
 

@@ -23,8 +23,10 @@ class Space:
     disk_free_bytes: int
 
 
-def measure(tx: Connection, path: Path) -> Space:
-    """The space taken now."""
+def measure(tx: Connection, path: Path | None) -> Space | None:
+    """The space taken now; None where the database is a server's affair."""
+    if path is None:
+        return None
     driver = tx.connection.driver_connection
     free_pages = page_bytes = 0
     if isinstance(driver, sqlite3.Connection):

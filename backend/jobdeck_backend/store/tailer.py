@@ -6,26 +6,23 @@ its own cursor.
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import structlog
-from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.loops import Loop
-from jobdeck_backend.store import events
-from jobdeck_backend.store.engine import Database, commit_counter
+from jobdeck_backend.store import events, places
+from jobdeck_backend.store.engine import Database, cause_of
+from jobdeck_backend.store.following import IDLE_LOOK_S, follower
 
 log = structlog.get_logger(__name__)
 
-BUSY_LOOK_S = 0.005
-IDLE_LOOK_S = 0.05
-# How long after the last commit the looks stay frequent.
-BUSY_FOR_S = 2.0
-PAGE = 1_000
 BACKLOG_MAX = 2_000
+# A look at PostgreSQL costs what many notices of commits can share.
+PAUSE_S = 0.002
 
 
 class Subscription:
@@ -73,35 +70,38 @@ class Subscription:
 
 
 class Tailer(Loop):
-    """One pass: look whether somebody committed, which costs microseconds, and hand out what is new.
+    """One pass: look whether somebody committed, and hand out what is new.
 
     ``wake`` it after a commit of this process.
     """
 
     def __init__(self, database: Database) -> None:
-        super().__init__(IDLE_LOOK_S)
+        super().__init__(IDLE_LOOK_S, PAUSE_S if database.path is None else 0.0)
         self._database = database
-        self._connection: Connection | None = None
-        self._commits: Callable[[], int] = lambda: 0
-        self._seen = -1
+        self._follower = follower(database)
+        self._told_mode = self._follower.mode
+        self._failure = ""
         self._subscriptions: dict[str, set[Subscription]] = defaultdict(set)
         self._listeners: list[Callable[[Sequence[StoredEvent]], None]] = []
-        self._last_commit = 0.0
+        self.place = places.START
+        """Behind everything that was handed out."""
         self.position = 0
+        """The newest event's that was handed out."""
         self.dropped = 0
         """Readers that fell behind since the start."""
 
     def start(self) -> None:
         """Begin at the log's present end."""
         with self._database.read() as tx:
-            self.position = events.last_position(tx)
+            self.place, self.position = places.end(tx), events.last_position(tx)
+        self._follower.start(self._woken)
         super().start()
 
     async def stop(self) -> None:
         """End, and let every waiting reader go."""
         self.release_all()
         await super().stop()
-        self._disconnect()
+        await self._follower.stop()
 
     def release_all(self) -> None:
         """Let every waiting reader look up: the server stops."""
@@ -136,41 +136,35 @@ class Tailer(Loop):
         """How many streams are fed."""
         return sum(len(readers) for readers in self._subscriptions.values())
 
+    @property
+    def mode(self) -> Mapping[str, object]:
+        """How commits are noticed just now, as ``stream.mode`` says it."""
+        return self._follower.mode
+
     async def run_once(self) -> None:
         """Hand out everything committed since the last pass."""
-        clock = asyncio.get_running_loop().time
         try:
-            connection = self._connected()
-            version = self._commits()
-            if version != self._seen:
-                self._last_commit = clock()
-                while self._deliver(page := events.read_feed(connection, self.position, PAGE)):
-                    if len(page) < PAGE:
-                        break
-                    await asyncio.sleep(0)
-                connection.rollback()  # ends the snapshot: the next look must see later commits
-                self._seen = version
+            async for page, place in self._follower.pages(self.place):
+                self.place = place
+                self._deliver(page)
+            self._failure = ""
         except DBAPIError as error:
-            log.warning("the log could not be read; tried again", error=str(error.orig))
-            self._disconnect()
-        self.interval_s = BUSY_LOOK_S if clock() - self._last_commit < BUSY_FOR_S else IDLE_LOOK_S
+            if self._failure != (failure := cause_of(error)):
+                log.warning("the log could not be read; tried again", error=failure)
+            self._failure = failure
+            self._follower.disconnect()
+        self.interval_s = self._follower.look_s
 
-    def _connected(self) -> Connection:
-        if self._connection is None:
-            self._connection = self._database.open_reader()
-            self._commits, self._seen = commit_counter(self._connection), -1
-        return self._connection
+    def _woken(self) -> None:
+        if self.mode != self._told_mode:
+            self._told_mode = self.mode
+            self.release_all()
+        self.wake()
 
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.invalidate()
-            connection.close()
-
-    def _deliver(self, page: list[StoredEvent]) -> bool:
+    def _deliver(self, page: list[StoredEvent]) -> None:
         if not page:
-            return False
-        self.position = page[-1].position
+            return
+        self.position = max(self.position, page[-1].position)
         by_job: dict[str, list[StoredEvent]] = {}
         for event in page:
             if event.job_id in self._subscriptions:
@@ -180,4 +174,3 @@ class Tailer(Loop):
                 self.dropped += not subscription.push(new)
         for listener in self._listeners:
             listener(page)
-        return True

@@ -14,13 +14,27 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.errors import Unavailable
-from jobdeck_backend.store.engine import Database, quick_statement
+from jobdeck_backend.store.engine import Database, cause_of, quick_statement
 from jobdeck_backend.store.trouble import is_trouble
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 GROUP_MAX = 256
+# PostgreSQL gives a transaction up for one that locks the same rows in another order: it is done again.
+GIVEN_UP = {"40001", "40P01"}
+TRIES = 3
+
+
+Command = tuple[Callable[[Connection], Any], Future[Any]]
+
+
+class _RefusedError(Exception):
+    """One command of a group without savepoints was refused."""
+
+
+def _no_savepoint(_statement: str) -> None:
+    """The group stands or falls as one."""
 
 
 class Writer:
@@ -30,9 +44,10 @@ class Writer:
         """``on_commit`` is called on the writer's thread after each group that reached the disk."""
         self._database = database
         self._on_commit = on_commit
-        self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
+        self._waiting: deque[Command] = deque()
         self._wake = threading.Condition()
         self._stopping = False
+        self._in_doubt = False
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -78,22 +93,38 @@ class Writer:
             self._on_commit()
 
     def _reason(self, error: Exception) -> Unavailable:
-        if is_trouble(error):
-            return self._database.condition.failed(error)
-        return Unavailable(f"the database cannot be written ({error}); nothing was stored")
+        known = self._database.condition.failed(error) if is_trouble(error) else None
+        if known is not None and not self._in_doubt:
+            return known
+        stored = "it is not known whether it was stored" if self._in_doubt else "nothing was stored"
+        return Unavailable(f"the database cannot be written ({cause_of(error)}); {stored}")
 
-    def _next_group(self) -> list[tuple[Callable[[Connection], Any], Future[Any]]]:
+    def _next_group(self) -> list[Command]:
         with self._wake:
             while not self._waiting and not self._stopping:
                 self._wake.wait()
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP_MAX))]
 
-    def _commit(
-        self, group: list[tuple[Callable[[Connection], Any], Future[Any]]]
+    def _commit(self, group: list[Command]) -> list[tuple[Future[Any], Any, BaseException | None]]:
+        # Savepoints cost PostgreSQL a third of its time. Without them a refusal is everybody's: then anew.
+        apart = self._database.path is not None
+        for last in (False,) * TRIES + (True,):
+            try:
+                return self._commit_once(group, apart=apart or last)
+            except _RefusedError:
+                apart = True
+            except DBAPIError as error:
+                if last or getattr(error.orig, "sqlstate", None) not in GIVEN_UP:
+                    raise
+        raise AssertionError("the last try ends in one way or the other")
+
+    def _commit_once(
+        self, group: list[Command], *, apart: bool
     ) -> list[tuple[Future[Any], Any, BaseException | None]]:
+        self._in_doubt = False
         settled: list[tuple[Future[Any], Any, BaseException | None]] = []
         with self._database.write() as connection:
-            savepoint = quick_statement(connection)
+            savepoint = quick_statement(connection) if apart else _no_savepoint
             for command, future in group:
                 savepoint("SAVEPOINT command")
                 try:
@@ -101,7 +132,12 @@ class Writer:
                 except Exception as error:
                     if isinstance(error, DBAPIError) and is_trouble(error):
                         raise  # the database itself: the whole group failed
+                    if not apart:
+                        raise _RefusedError from error
                     savepoint("ROLLBACK TO command")
                     settled.append((future, None, error))
                 savepoint("RELEASE command")
+            # An answer to the commit that is lost on its way from a server tells nothing.
+            self._in_doubt = self._database.path is None
+        self._in_doubt = False
         return settled

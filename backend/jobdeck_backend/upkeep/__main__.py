@@ -19,7 +19,11 @@ from jobdeck_backend.upkeep.backup import back_up
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def main(directory: Path, file: Path) -> None:
     """Write the backup and print what it is as JSON; exit with 13 if there is no whole database."""
-    path = Settings(state_dir=directory).database_path
+    settings = Settings(state_dir=directory)
+    path = settings.database_path
+    if settings.database_place != path:
+        click.echo("jobdeck: a PostgreSQL database is backed up by pg_dump; nothing was done", err=True)
+        sys.exit(EXIT_DATABASE)
     if not path.exists():  # opening it would make one
         click.echo(f"jobdeck: there is no database in {directory}", err=True)
         sys.exit(EXIT_DATABASE)

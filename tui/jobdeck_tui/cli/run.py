@@ -65,7 +65,9 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the bytes of jobs' files are kept (default: in the state directory).",
 )
-@click.option("--db-url", help="sqlite:///PATH of a database that backends share.")
+@click.option(
+    "--db-url", help="postgresql://… or sqlite:///PATH, in place of a database in the state directory."
+)
 @click.option(
     "--scheduler-address", help="tcp://… or tls://… of a Dask scheduler to use in place of an own one."
 )
@@ -97,6 +99,9 @@ def serve_command(*, no_drills: bool, **options: object) -> None:
     group: object = click.get_current_context().obj
     if options["state_dir"] is None and isinstance(group, Target):
         options["state_dir"] = group.state_dir
+    if (db_url := options.pop("db_url")) is not None:
+        # It may hold a password: the list of processes shows arguments to everybody.
+        os.environ["JOBDECK_DB_URL"] = str(db_url)
     arguments = [sys.executable, "-m", "jobdeck_backend"]
     for name, value in options.items():
         if value is not None:

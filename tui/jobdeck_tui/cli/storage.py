@@ -64,9 +64,10 @@ def _storage_lines(found: Storage, older_than: float) -> Iterator[str]:
     for name, (rows, size) in found.kinds.items():
         yield f"{fit(name.replace('_', ' '), KIND_CELLS)} {rows:>10}  {_bytes(size)}"
     space = {name: _bytes(size) for name, size in found.space.items()}
-    yield f"{fit('database', KIND_CELLS)} {space.get('database_bytes')}, of it free {space.get('free_bytes')}"
-    yield f"{fit('its log', KIND_CELLS)} {space.get('log_bytes')}"
-    yield f"{fit('room on the disk', KIND_CELLS)} {space.get('disk_free_bytes')}"
+    if space:  # PostgreSQL keeps its own files
+        yield f"{fit('database', KIND_CELLS)} {space.get('database_bytes')}, of it free {space.get('free_bytes')}"
+        yield f"{fit('its log', KIND_CELLS)} {space.get('log_bytes')}"
+        yield f"{fit('room on the disk', KIND_CELLS)} {space.get('disk_free_bytes')}"
     kept = "until pruned" if found.retention_seconds is None else f"for {duration(found.retention_seconds)}"
     yield f"{plural(found.unfinished, 'unfinished job')}; finished ones are kept {kept}."
     yield _would(found.prunable, older_than)

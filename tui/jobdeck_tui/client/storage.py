@@ -66,7 +66,7 @@ def storage(data: object) -> Storage:
     """Read what is kept."""
     row = Fields(data)
     kinds = Fields(row.raw("kinds"))
-    names = ("jobs", "events", "checkpoints", "checkpoint_writes")
+    names = ("jobs", "events", "checkpoints", "checkpoint_writes", "artifacts")
     counts = {name: kinds.counts(name) for name in names}
     return Storage(
         state=state(row.raw("state")),

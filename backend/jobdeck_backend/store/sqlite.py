@@ -1,0 +1,99 @@
+"""SQLite's answers: one file, one write lock, taken at the start of each writing transaction."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+# Upper bound of one wait for the write lock. Longer than any transaction of ours by far; the server's own is
+# shorter than its callers' patience, so that they are told why.
+BUSY_TIMEOUT_S = {"FULL": 8.0, "NORMAL": 30.0}
+
+Synchronous = Literal["FULL", "NORMAL"]
+
+
+class Sqlite:
+    """A database in a file."""
+
+    clock = "SELECT (julianday('now') - 2440587.5) * 86400.0"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self._file: tuple[int, int] | None = None
+
+    def open_engine(self, *, synchronous: Synchronous, write: bool) -> Engine:
+        """An engine whose transactions begin IMMEDIATE (``write``) or deferred.
+
+        BEGIN IMMEDIATE takes the write lock at once: a deferred transaction that reads first and writes later is
+        refused by SQLite under concurrency, whatever the busy timeout.
+        """
+        engine = create_engine(
+            f"sqlite:///{self.path}",
+            connect_args={"timeout": BUSY_TIMEOUT_S[synchronous], "check_same_thread": False},
+            pool_size=8,
+            max_overflow=32,
+            hide_parameters=True,  # an error's text goes to logs and callers; what jobs were given does not (R38)
+        )
+        begin = "BEGIN IMMEDIATE" if write else "BEGIN"
+
+        @event.listens_for(engine, "connect")
+        def _configure(connection: sqlite3.Connection, _record: object) -> None:
+            connection.isolation_level = None  # SQLAlchemy's begin event speaks, not the driver
+            try:
+                if not self.path.exists() or self.path.stat().st_size == 0:
+                    # Before the first page is written, or never: what is pruned can be given back to the disk.
+                    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute(f"PRAGMA synchronous={synchronous}")
+                connection.execute("PRAGMA foreign_keys=ON")
+            except sqlite3.DatabaseError as error:  # SQLAlchemy translates only what statements raise
+                raise DatabaseError("PRAGMA", None, error) from error
+
+        @event.listens_for(engine, "begin")
+        def _begin(connection: Connection) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+    def must_be_in_place(self) -> None:
+        """What is written to a file that was removed would be gone with the last process that has it open."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            found = None
+        file = None if found is None else (found.st_dev, found.st_ino)
+        if self._file is None:
+            self._file = file if found is not None and found.st_size else None
+        elif self._file != file:
+            raise _error(f"{self.path} was removed or replaced while it was in use", sqlite3.SQLITE_CANTOPEN)
+        elif found is not None and found.st_size == 0:
+            # SQLite would take it for a new one, and throw away the log from which it could be restored.
+            raise _error(f"{self.path} was truncated while it was in use", sqlite3.SQLITE_CORRUPT)
+
+
+def _error(reason: str, code: int) -> OperationalError:
+    cause = sqlite3.OperationalError(reason)
+    cause.sqlite_errorcode = code
+    return OperationalError("BEGIN", None, cause)
+
+
+def commit_counter(connection: Connection) -> Callable[[], int]:
+    """A number that changes whenever another connection commits; a look takes microseconds.
+
+    To be asked between transactions.
+    """
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    cursor = driver.cursor()
+
+    def look() -> int:
+        try:
+            return int(cursor.execute("PRAGMA data_version").fetchone()[0])
+        except sqlite3.Error as error:
+            raise OperationalError("PRAGMA data_version", None, error) from error
+
+    return look

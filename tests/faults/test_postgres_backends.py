@@ -1,0 +1,180 @@
+"""Whole backends on PostgreSQL: the same promises, and those that only a server's database needs."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.migrate import migrate
+from postgres_server import PASSWORD, PostgresServer
+from running_backend import JOBS, Frame, RunningBackend, wait_until
+
+STAGES = [{"name": f"s{number}", "seconds": 0.4, "events": 4} for number in range(5)]
+NAMES = [stage["name"] for stage in STAGES]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """A server of these tests' own, which they restart; it syncs as a real one."""
+    server = PostgresServer(fsync=True)
+    database = Database(server.create(), synchronous="NORMAL")
+    migrate(database)
+    database.close()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def url(server: PostgresServer) -> str:
+    return server.create("test1")
+
+
+@pytest.fixture
+def start(start_backend, url: str) -> Callable[..., RunningBackend]:
+    """Starts backends on one new, empty PostgreSQL database."""
+    return lambda *arguments, **environment: start_backend(*arguments, JOBDECK_DB_URL=url, **environment)
+
+
+def everything_said(backend: RunningBackend) -> str:
+    """All that can be read of a backend without its environment: logs, arguments, answers."""
+    arguments = [(Path("/proc") / str(pid) / "cmdline").read_bytes() for pid in backend.processes()]
+    logs = [path.read_bytes() for path in [backend.log, *(backend.state_dir / "logs").iterdir()]]
+    answers = [backend.http.get(path).content for path in ("/health", "/v1/ops/overview", "/v1/ops/cluster")]
+    return b"\n".join([*arguments, *logs, *answers]).decode("utf-8", "replace")
+
+
+def test_a_job_runs_and_streams_as_on_sqlite_and_the_password_is_told_to_nobody(start) -> None:
+    backend = start()
+    backend.wait_for_dask()
+    job_id = backend.submit(*STAGES[:2], {"name": "says", "tokens": 30}, output="done\0all")
+    frames = backend.events(job_id)
+    assert backend.job(job_id)["outcome"] == "succeeded"
+    assert [frame.id for frame in frames if frame.id is not None] == list(
+        range(1, backend.record(job_id).event_seq + 1)
+    )
+    modes = [frame.data for frame in frames if frame.event == "stream.mode"]
+    assert [mode["mode"] for mode in modes] == ["polling", "pubsub"]
+    assert modes[-1]["channel"] == "jobdeck_events"
+    assert backend.overview()["streams"]["mode"] == "pubsub"
+    assert [run.node for run in backend.stages(job_id)] == [*NAMES[:2], "says"]
+    said = everything_said(backend)
+    assert PASSWORD not in said
+    assert PASSWORD.replace("/", "%2F").replace(":", "%3A") not in said
+
+
+def test_r23_r20_a_killed_scheduler_and_a_killed_worker_cost_each_job_at_most_its_open_stage(start) -> None:
+    backend = start()
+    backend.wait_for_dask()
+    jobs = [backend.submit(*STAGES) for _ in range(2)]
+    for job_id in jobs:
+        backend.wait_for_stage(job_id, "s1")
+    os.kill(backend.pid_of("scheduler"), signal.SIGKILL)
+    wait_until(lambda: all(len(backend.attempts(job_id)) == 2 for job_id in jobs), 15, what="both run again")
+    os.kill(backend.attempts(jobs[0])[-1].pid, signal.SIGKILL)
+    for job_id in jobs:
+        assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+        backend.assert_no_stage_repeated(job_id, NAMES)
+    assert len(backend.attempts(jobs[0])) == 3
+
+
+def test_r24_a_worker_stopped_past_its_lease_is_overtaken_and_changes_nothing(start) -> None:
+    backend = start(JOBDECK_HEARTBEAT_S="0.5", JOBDECK_HEARTBEAT_STALE_S="2")
+    backend.wait_for_dask()
+    job_id = backend.submit({"name": "first"}, {"name": "second", "seconds": 1.5}, {"name": "third"})
+    stopped = backend.wait_for_stage(job_id, "second")
+    os.kill(stopped, signal.SIGSTOP)
+    wait_until(lambda: backend.attempts(job_id)[0].end_reason, 10, what="its heartbeat is stale")
+    os.kill(stopped, signal.SIGCONT)
+    assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+    runs = [(run.node, run.attempt) for run in backend.stages(job_id)]
+    assert runs == [("first", 1), ("second", 2), ("third", 2)]
+    assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["worker lost", "succeeded"]
+
+
+class Load:
+    """Jobs submitted one after another, each asked for until it is accepted."""
+
+    def __init__(self, backend: RunningBackend) -> None:
+        self._backend = backend
+        self.accepted: list[str] = []
+        self.refusals: list[httpx.Response] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        number = 0
+        with httpx.Client(base_url=self._backend.url, timeout=20) as http:
+            while not self._stop.wait(0.05):
+                body = {"agent_type": "probe", "input": '{"stages": []}', "job_id": f"load-{number}"}
+                answer = http.post(f"{JOBS}/submit", json=body)
+                if answer.status_code == 503:
+                    self.refusals.append(answer)
+                else:  # 409: an acceptance whose answer the restart swallowed
+                    assert answer.status_code in (202, 409), answer.text
+                    self.accepted.append(f"load-{number}")
+                    number += 1
+
+    def end(self) -> None:
+        self._stop.set()
+        self._thread.join(30)
+
+
+def test_r24_a_database_that_crashes_for_five_seconds_and_is_restarted_under_load_loses_nothing(
+    start, server: PostgresServer
+) -> None:
+    backend = start(JOBDECK_HEARTBEAT_S="1")
+    backend.wait_for_dask()
+    running = [backend.submit(*STAGES) for _ in range(2)]
+    for job_id in running:
+        backend.wait_for_stage(job_id, "s1")
+    epoch = backend.epoch()
+    with ThreadPoolExecutor(1) as pool:
+        stream = pool.submit(backend.events, running[0])
+        load = Load(backend)
+        wait_until(lambda: len(load.accepted) > 5, 20, what="the load goes")
+        for how, seconds in ((signal.SIGQUIT, 5), (signal.SIGINT, 0)):
+            server.stop(how)
+            assert backend.http.get("/health").status_code == 503
+            threading.Event().wait(seconds)
+            server.start()
+            before = len(load.accepted)
+            wait_until(lambda: len(load.accepted) > before + 5, 20, what="submits go on")  # noqa: B023
+        load.end()
+        for job_id in [*running, *load.accepted]:
+            assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
+        frames: list[Frame] = stream.result(20)
+    assert load.refusals
+    assert all("retry-after" in answer.headers for answer in load.refusals)
+    assert PASSWORD not in everything_said(backend)
+    assert backend.epoch() == epoch, "the cluster did not notice"
+    for job_id in running:
+        assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["succeeded"]
+        backend.assert_no_stage_repeated(job_id, NAMES)
+    stored = [frame.id for frame in frames if frame.id is not None]
+    assert stored == list(range(1, backend.record(running[0]).event_seq + 1))
+    wait_until(lambda: backend.overview()["streams"]["mode"] == "pubsub", 10, what="it listens again")
+
+
+def test_two_backends_serve_one_database_and_the_second_takes_over_from_the_first(start) -> None:
+    first, second = start(), start()
+    for backend in (first, second):
+        backend.wait_for_dask()
+    assert second.overview()["recovery"]["owner"].endswith(f":{first.pid}")
+    elsewhere = second.submit(*STAGES)
+    assert first.job(elsewhere)["status"] in {"submitted", "running"}
+    first.wait_for_stage(elsewhere, "s1")
+    assert second.journal() == [], "only the owner of the recovery dispatches"
+    long = [first.submit(*STAGES) for _ in range(3)]
+    first.wait_for_stage(long[0], "s0")
+    first.kill()
+    for job_id in [elsewhere, *long]:
+        assert second.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
+        assert [run.node for run in second.stages(job_id)] == NAMES
+    assert second.overview()["recovery"]["owner"].endswith(f":{second.pid}")
+    assert second.violations() == []
