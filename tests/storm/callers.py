@@ -3,6 +3,7 @@
 import json
 import random
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -32,11 +33,11 @@ class Caller(threading.Thread):
             job_id, stages, body = self._workload.next()
             request = {"agent_type": "probe", "input": json.dumps({"stages": stages}), **body}
             self._until_answered(lambda url, request=request: _accepted(url, request))
-            self._workload.accepted.append(job_id)
+            self._workload.accepted[job_id] = time.time()
             if len(self._stand.readers) < READERS:
                 self._stand.follow(job_id)
             if self._choice.random() < 0.25:
-                self._act(self._choice.choice(self._workload.accepted))
+                self._act(self._choice.choice(list(self._workload.accepted)))
 
     def _act(self, job_id: str) -> None:
         with suppress(httpx.HTTPError):

@@ -61,7 +61,7 @@ def run(seed: int, directory: Path, length_s: float) -> Account:
         for caller in callers:
             caller.join()
         began = time.monotonic()
-        backend = stand.first.backend
+        backend = wait_until(stand.answering, QUIET_S, what="both backends answer after the storm")
         moving = _settle(backend, workload.stages)
         account.figures["seconds until all had ended"] = round(time.monotonic() - began, 1)
         account.broken = moving or _account(account, stand, backend, workload)
@@ -117,4 +117,4 @@ def _account(account: Account, stand: Stand, backend: RunningBackend, workload: 
     }
     last = backend.wait_for(backend.submit({"name": "last"}), timeout_s=10)
     after = [] if last["outcome"] == "succeeded" else ["I18 a job submitted after the storm did not succeed"]
-    return after + broken_promises(backend, workload.stages, stand.readers)
+    return after + broken_promises(backend, workload, stand.readers)

@@ -3,11 +3,14 @@
 import os
 import random
 import signal
+import socket
 import sqlite3
 import threading
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+
+import httpx
 
 from tests.running_backend import RunningBackend, StartError
 from tests.storm.readers import Reader
@@ -69,14 +72,25 @@ class Stand:
         """Set when the run is."""
         self.readers: list[Reader] = []
         self.database = directory / "first" / "jobdeck.db"
-        self.first = Keeper(directory / "first")
+        port = _free_port()
+        self.first = Keeper(directory / "first", "--scheduler-port", str(port))
         self.first.backend.wait_for_dask()
-        self.keepers = [self.first]
+        cluster = f"tcp://127.0.0.1:{port}"
+        shared = ("--db-url", f"sqlite:///{self.database}", "--scheduler-address", cluster)
+        self.keepers = [self.first, Keeper(directory / "second", *shared)]
         self._lasting: list[threading.Thread] = []
 
     def url(self) -> str:
         """One of the backends, by chance."""
         return random.choice(self.keepers).backend.url
+
+    def answering(self) -> RunningBackend | None:
+        """The first backend, once all of them answer."""
+        with suppress(httpx.HTTPError, RuntimeError):  # closed just now, to be started again
+            for keeper in self.keepers:
+                keeper.backend.http.get("/health").raise_for_status()
+            return self.first.backend
+        return None
 
     def follow(self, job_id: str) -> None:
         """One more reader."""
@@ -149,6 +163,12 @@ class Stand:
         thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]
         self._lasting.append(thread)
         thread.start()
+
+
+def _free_port() -> int:
+    """One that the first backend's scheduler has at each of its starts."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def _send(pid: int, number: signal.Signals) -> None:

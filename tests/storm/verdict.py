@@ -1,26 +1,30 @@
 """What must hold when a storm is over: every promise that rows, journals and streams can show."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from tests.running_backend import RunningBackend
 from tests.storm.readers import Reader
+from tests.storm.workload import Workload
+
+CLOCK_S = 60.0
+"""How far an acceptance may lie beside the true time, its answer lost. A stepped clock is off by an hour."""
 
 
-def broken_promises(
-    backend: RunningBackend, stages: Mapping[str, Sequence[str]], readers: Iterable[Reader]
-) -> list[str]:
+def broken_promises(backend: RunningBackend, workload: Workload, readers: Iterable[Reader]) -> list[str]:
     """Each one that is broken, in words."""
     broken = [f"fsck: {one.invariant} {one.job_id}: {one.text}" for one in backend.violations()]
-    for job_id, names in stages.items():
-        broken += [f"{job_id}: {what}" for what in _of_job(backend, job_id, names)]
+    for job_id, names in workload.stages.items():
+        broken += [f"{job_id}: {what}" for what in _of_job(backend, job_id, names, workload.accepted[job_id])]
     for reader in readers:
         broken += _of_reader(backend, reader)
     return broken
 
 
-def _of_job(backend: RunningBackend, job_id: str, names: Sequence[str]) -> list[str]:
+def _of_job(backend: RunningBackend, job_id: str, names: Sequence[str], accepted_at: float) -> list[str]:
     record, broken = backend.record(job_id), []
+    if abs(record.accepted_at - accepted_at) > CLOCK_S:
+        broken.append(f"R11 was accepted {record.accepted_at - accepted_at:+.1f} s beside the true time")
     if not record.status.terminal:
         return [f"I1 is {record.status}, {record.held_reason or 'not held'}"]
     runs = [run for run in backend.stages(job_id) if run.node in names]

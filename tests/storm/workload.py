@@ -24,8 +24,8 @@ class Workload:
 
     choice: random.Random
     stages: dict[str, list[str]] = field(default_factory=dict)
-    accepted: list[str] = field(default_factory=list)
-    """Jobs that others may wait for."""
+    accepted: dict[str, float] = field(default_factory=dict)
+    """When each job was, in Unix seconds; others may wait for them."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next(self) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
@@ -40,7 +40,7 @@ class Workload:
         if self.choice.random() < 0.2:
             body["deadline_seconds"] = self.choice.uniform(0.5, 15)
         if self.accepted and self.choice.random() < 0.2:
-            body["after"] = self.choice.sample(self.accepted, min(2, len(self.accepted)))
+            body["after"] = self.choice.sample(list(self.accepted), min(2, len(self.accepted)))
             body["after_policy"] = self.choice.choice(["succeeded", "finished"])
         self.stages[job_id] = [stage["name"] for stage in stages]
         return job_id, stages, body
