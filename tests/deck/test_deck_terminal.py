@@ -85,6 +85,13 @@ def test_leaving_by_key_is_clean(key: bytes) -> None:
     assert RESTORED[0] in terminal.sent
 
 
+def test_a_deck_whose_terminal_is_gone_ends_though_nobody_sends_it_a_signal() -> None:
+    deck = Terminal()
+    deck.read_until(b"\x1b[?1049h")
+    os.close(deck.main)
+    assert deck.process.wait(10) != 0
+
+
 def test_no_color_sends_no_colour_at_all_and_still_marks_the_cursor() -> None:
     terminal = Terminal(NO_COLOR="1")
     terminal.read_until(b"RETRY")

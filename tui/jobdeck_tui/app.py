@@ -16,7 +16,13 @@ from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
 from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
-from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
+from jobdeck_tui.safety import (
+    ControlFilter,
+    crash_report,
+    end_on_signals,
+    end_without_terminal,
+    refusal_without_terminal,
+)
 from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.cluster import ClusterScreen
@@ -92,6 +98,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         """Starts the timers, and the link once the first frame is out."""
         if not self.is_headless:
             end_on_signals(self.end)
+            end_without_terminal(self.end)
         self.set_interval(FLUSH_SECONDS, self._draw)
         self.set_interval(TICK_SECONDS, self._tick)
         self.call_after_refresh(self.link.open)

@@ -5,8 +5,12 @@ markup in notifications, no local variables in a crash report, the terminal rest
 """
 
 import asyncio
+import os
+import select
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -30,6 +34,7 @@ CONTROLS = (
     *range(0xFFF9, 0xFFFC),
     *range(0xE0000, 0xE0080),
 )
+LAST_SECONDS = 2.0
 DELETED = dict.fromkeys(CONTROLS)
 
 
@@ -74,6 +79,25 @@ def end_on_signals(end: Callable[[int], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end, 128 + number)
+
+
+def end_without_terminal(end: Callable[[int], None]) -> None:
+    """Calls ``end`` as SIGHUP does once nobody holds the terminal's other end; who is not its session's leader is
+    sent no signal. What waits to be written there then waits for ever: after ``LAST_SECONDS`` the process ends.
+
+    Must be called on the running event loop.
+    """
+    loop = asyncio.get_running_loop()
+
+    def watch() -> None:
+        looks = select.poll()
+        looks.register(sys.stdin, 0)
+        looks.poll()  # for nothing but its end
+        loop.call_soon_threadsafe(end, 128 + signal.SIGHUP)
+        time.sleep(LAST_SECONDS)
+        os._exit(128 + signal.SIGHUP)
+
+    threading.Thread(target=watch, name="terminal", daemon=True).start()
 
 
 def refusal_without_terminal(term: str | None) -> str | None:
