@@ -84,10 +84,10 @@ MUTANTS = (
     Mutant(
         "a recovered or resumed job is given a fresh deadline",
         "commands/transition.py",
-        "    if verb in OUTCOMES:\n",
-        "    if verb in (Verb.RECOVER, Verb.RESUME):\n"
-        "        jobs.update_admission(tx, job.job_id, deadline=now + 600)\n"
-        "    if verb in OUTCOMES:\n",
+        "        if verb in OUTCOMES:\n",
+        "        if verb in (Verb.RECOVER, Verb.RESUME):\n"
+        "            jobs.update_admission(tx, job_id, deadline=one.at + 600)\n"
+        "        if verb in OUTCOMES:\n",
     ),
     Mutant(
         "an attempt is given a fresh budget",

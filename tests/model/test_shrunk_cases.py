@@ -7,7 +7,7 @@ import pytest
 from jobdeck_backend.commands import delivery, execution, operators, recovery
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.jobs.records import Status
-from jobdeck_backend.store import jobs, leases
+from jobdeck_backend.store import jobs
 from jobdeck_backend.store.engine import Database
 from sqlalchemy import Connection
 
@@ -66,8 +66,7 @@ def test_r18_a_cancel_acknowledged_after_the_plan_is_not_revoked_by_it(tx: Conne
     seen = jobs.load_job(tx, "one")
     execution.stop(tx, claim, 114.0)
     acknowledged = jobs.load_job(tx, "one")
-    lease = leases.acquire(tx, "recovery", "a", 114.0, 10.0, is_gone=lambda _owner: False)
-    assert not recovery.revoke(tx, lease, "one", seen.status, seen.fence, 114.0)
+    assert not recovery.revoke(tx, "one", seen.status, seen.fence, 114.0)
     assert jobs.load_job(tx, "one") == acknowledged
 
 

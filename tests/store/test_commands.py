@@ -8,8 +8,8 @@ from jobdeck_backend.commands import delivery, execution, notices, operators, re
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import Verb
-from jobdeck_backend.jobs.records import Aside, Claim, Job, Lease, Status
-from jobdeck_backend.store import attempts, events, jobs, leases
+from jobdeck_backend.jobs.records import Aside, Claim, Job, Status
+from jobdeck_backend.store import attempts, events, jobs
 from sqlalchemy import Connection
 
 BY = operators.By("operator", 110.0)
@@ -38,12 +38,6 @@ def stored(tx: Connection, job_id: str = "one") -> Job:
     return job
 
 
-def lease(tx: Connection, now: float) -> Lease:
-    held = leases.acquire(tx, "recovery", "a", now, 10.0, is_gone=lambda _owner: False)
-    assert held is not None
-    return held
-
-
 ENDINGS: dict[str, Callable[[Connection, Claim], object]] = {
     "succeeded": lambda tx, claim: execution.succeed(tx, claim, {"report": "late"}, [], 111.0),
     "failed": lambda tx, claim: execution.fail(tx, claim, "it raised", "ValueError", [], 111.0),
@@ -70,7 +64,7 @@ def test_r15_after_the_grace_a_late_end_is_noted_on_the_attempt_only(tx: Connect
     claim = start(tx)
     operators.act(tx, "cancel", "one", operators.cancel, BY)
     job = stored(tx)
-    assert recovery.revoke(tx, lease(tx, 113.0), "one", job.status, job.fence, 113.0)
+    assert recovery.revoke(tx, "one", job.status, job.fence, 113.0)
     before = stored(tx)
     execution.fail(tx, claim, "it raised", "ValueError", [], 114.0)
     assert stored(tx) == before
@@ -94,7 +88,7 @@ def test_r18_a_deadline_granted_after_the_plan_is_not_expired_by_it(tx: Connecti
     start(tx, deadline=112)
     grant(tx, "one", 300)
     seen = stored(tx)
-    assert not recovery.expire(tx, lease(tx, 115.0), "one", seen.status, seen.fence, reason="late", now=115.0)
+    assert not recovery.expire(tx, "one", seen.status, seen.fence, reason="late", now=115.0)
     assert stored(tx) == seen
 
 
@@ -108,12 +102,11 @@ def test_r7_a_worker_that_has_not_heard_of_a_grant_expires_nothing(tx: Connectio
 
 def test_r24_an_execution_is_taken_only_by_the_heartbeat_it_was_judged_by(tx: Connection) -> None:
     claim = start(tx)
-    job, owner = stored(tx), lease(tx, 125.0)
+    job = stored(tx)
 
     def reclaim(heartbeat_at: float) -> bool:
-        return recovery.reclaim(
+        moved = recovery.reclaim(
             tx,
-            owner,
             "one",
             job.status,
             job.fence,
@@ -124,6 +117,7 @@ def test_r24_an_execution_is_taken_only_by_the_heartbeat_it_was_judged_by(tx: Co
             reason="worker lost",
             now=125.0,
         )
+        return moved is not None
 
     execution.renew(tx, claim, 124.0)
     assert not reclaim(102.0)
@@ -138,7 +132,7 @@ def test_r15_a_late_result_is_kept_aside_and_is_never_the_jobs(tx: Connection, g
     claim = start(tx)
     operators.act(tx, "cancel", "one", operators.cancel, BY)
     if given_up:
-        recovery.end_attempt(tx, lease(tx, 111.0), "one", 1, reason="worker lost", now=111.0)
+        recovery.end_attempt(tx, "one", 1, reason="worker lost", now=111.0)
     assert execution.succeed(tx, claim, {"report": "late"}, [], 112.0) is False
     aside = attempts.load_aside(tx, "one", 9)
     assert aside == {1: Aside('{"report"', len('{"report":"late"}'), None)}
@@ -153,7 +147,7 @@ def test_r15_a_cancel_acknowledged_after_the_plan_is_not_revoked(tx: Connection)
     planned = stored(tx)
     execution.stop(tx, claim, 113.0)
     acknowledged = stored(tx)
-    assert not recovery.revoke(tx, lease(tx, 113.0), "one", planned.status, planned.fence, 113.0)
+    assert not recovery.revoke(tx, "one", planned.status, planned.fence, 113.0)
     assert stored(tx) == acknowledged
 
 

@@ -49,6 +49,10 @@ def test_a_released_lease_is_free_at_once_and_only_its_holder_releases_it(tx: Co
     assert acquire(tx, "c", 102) is None
 
 
+def expiring(status: Status, fence: int, now: float) -> recovery.Step:
+    return lambda tx: recovery.expire(tx, "one", status, fence, reason="deadline", now=now)
+
+
 def test_r17_a_stopped_and_continued_owner_changes_nothing(tx: Connection) -> None:
     submit(tx, NewJob(agent_type="probe", input="{}", queue="probe", job_id="one", deadline=105), 100)
     before = jobs.load_job(tx, "one")
@@ -56,7 +60,7 @@ def test_r17_a_stopped_and_continued_owner_changes_nothing(tx: Connection) -> No
     assert former is not None
     acquire(tx, "b", 111)
     with pytest.raises(LeaseLost, match="held by b"):
-        recovery.expire(tx, former, "one", Status.SUBMITTED, 0, reason="deadline", now=111)
+        recovery.carry_out(tx, former, [expiring(Status.SUBMITTED, 0, 111)], 111)
     assert jobs.load_job(tx, "one") == before
 
 
@@ -72,10 +76,10 @@ def test_r18_an_action_on_a_job_that_moved_on_is_skipped(tx: Connection) -> None
     submit(tx, NewJob(agent_type="probe", input="{}", queue="probe", job_id="one", deadline=105), 100)
     lease = acquire(tx, "a", 106)
     assert lease is not None
-    assert recovery.expire(tx, lease, "one", Status.RUNNING, 1, reason="deadline", now=106) is False
-    assert recovery.expire(tx, lease, "one", Status.SUBMITTED, 0, reason="deadline", now=106) is True
+    assert recovery.carry_out(tx, lease, [expiring(Status.RUNNING, 1, 106)], 106) == [False]
+    assert recovery.carry_out(tx, lease, [expiring(Status.SUBMITTED, 0, 106)], 106) == [True]
     after = jobs.load_job(tx, "one")
-    assert recovery.expire(tx, lease, "one", Status.SUBMITTED, 0, reason="deadline", now=106) is False
+    assert recovery.carry_out(tx, lease, [expiring(Status.SUBMITTED, 0, 106)], 106) == [False]
     assert jobs.load_job(tx, "one") == after
 
 

@@ -97,12 +97,10 @@ def test_r24_a_worker_that_renewed_its_heartbeat_since_it_was_read_is_not_reaped
     planned = reaper.read().actions
     assert [one.act for one in planned] == [Act.START]
     stand.write(execution.renew, claim, now())
-    lease = stand.write(leases.acquire, ROLE, "x", now(), 10.0, is_gone=lambda _owner: False)
-    assert lease is not None
-    seen = (lease, "slow", planned[0].status, planned[0].fence)
+    seen = ("slow", planned[0].status, planned[0].fence)
     lost = {"attempt": 1, "attempt_end": "worker lost", "heartbeat_at": planned[0].heartbeat_at}
     for verb in (Verb.RECOVER, Verb.HOLD, Verb.TIME_OUT):
-        assert stand.write(recovery.reclaim, *seen, verb, **lost, reason="worker lost", now=now()) is False
+        assert stand.write(recovery.reclaim, *seen, verb, **lost, reason="worker lost", now=now()) is None
     assert (stand.job("slow").status, stand.job("slow").fence) == (Status.RUNNING, 1)
     assert stand.attempts("slow")[0].ended_at is None
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -13,7 +14,7 @@ from jobdeck_backend.commands import notices
 from jobdeck_backend.commands.admission import NO_TERMS, Terms, dispatch_deadline, keep_limits
 from jobdeck_backend.errors import InvalidInput, JobExists, NotEligible
 from jobdeck_backend.jobs.lifecycle import Verb
-from jobdeck_backend.jobs.records import Admission, Status
+from jobdeck_backend.jobs.records import Admission, Status, Transition
 from jobdeck_backend.store import events, jobs
 
 
@@ -75,20 +76,8 @@ def submit(tx: Connection, new: NewJob, now: float, terms: Terms = NO_TERMS) -> 
     jobs.insert_dependencies(tx, job_id, new.predecessors)
     if deadline is not None:
         jobs.hasten_predecessors(tx, new.predecessors, due)
-    actor = new.owner or "caller"
-    jobs.insert_transition(
-        tx,
-        job_id=job_id,
-        at=now,
-        from_status=None,
-        to_status=Status.SUBMITTED,
-        name=Verb.SUBMIT,
-        fence=0,
-        actor=actor,
-        reason=None,
-    )
-    told = notices.notice(Verb.SUBMIT, now, f"accepted for {new.agent_type}")
-    events.insert(tx, job_id, 1, [replace(told, status=Status.SUBMITTED)], now)
+    jobs.insert_transitions(tx, [_transition(admission)])
+    events.insert(tx, _first_event(admission))
     return admission
 
 
@@ -112,6 +101,25 @@ def admission_of(new: NewJob, job_id: str, now: float) -> Admission:
         strict=new.strict,
         parent_job_id=new.parent_job_id,
     )
+
+
+def _transition(admission: Admission) -> Transition:
+    return Transition(
+        job_id=admission.job_id,
+        at=admission.accepted_at,
+        from_status=None,
+        to_status=Status.SUBMITTED,
+        name=Verb.SUBMIT,
+        fence=0,
+        actor=admission.owner or "caller",
+        reason=None,
+    )
+
+
+def _first_event(admission: Admission) -> list[dict[str, Any]]:
+    at = admission.accepted_at
+    told = notices.notice(Verb.SUBMIT, at, f"accepted for {admission.agent_type}")
+    return events.rows(admission.job_id, 1, [replace(told, status=Status.SUBMITTED)], at)
 
 
 def _insert(tx: Connection, admission: Admission) -> None:

@@ -136,6 +136,20 @@ class Aside:
 
 
 @dataclass(frozen=True, slots=True)
+class Transition:
+    """One change of a job's status, as it is put on record."""
+
+    job_id: str
+    at: float
+    from_status: Status | None
+    to_status: Status
+    name: str
+    fence: int
+    actor: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StageRun:
     """Evidence: one run of a graph node that completed and whose checkpoint is saved (R20)."""
 

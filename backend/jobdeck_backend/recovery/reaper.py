@@ -3,7 +3,6 @@
 import asyncio
 import math
 from collections.abc import Collection, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -29,7 +28,7 @@ from jobdeck_backend.store.writer import Writer
 log = structlog.get_logger(__name__)
 
 INTERVAL_S = 0.5
-# Actions in flight at once: they share the writer's transactions, others' commands get their turn between.
+# Actions in one transaction: others' commands get their turn between.
 GROUP_MAX = 128
 ROLE = "recovery"
 # How each way to take a job from a lost execution is put on record.
@@ -174,16 +173,26 @@ class Reaper(Loop):
                 self.lease = None
                 applied += [Applied(one, "another process took the recovery over") for one in group]
                 continue
-            writes = [asyncio.wrap_future(self._submit(self.lease, one)) for one in group]
-            results = await asyncio.gather(*writes, return_exceptions=True)
+            results = await self._carry_out(self.lease, group)
             applied += [self._applied(one, result) for one, result in zip(group, results, strict=True)]
         return applied
+
+    async def _carry_out(self, lease: Lease, group: Sequence[Action]) -> list[bool | JobdeckError]:
+        """One transaction for all; where it is refused each has its own, to learn whose fault that is."""
+        steps = [_step(one, now()) for one in group]
+        try:
+            return [*await self._write(lease, steps)]
+        except JobdeckError as error:
+            if isinstance(error, LeaseLost) or len(group) == 1:
+                return [error] * len(group)
+        return [result for one in group for result in await self._carry_out(lease, [one])]
+
+    async def _write(self, lease: Lease, steps: Sequence[recovery.Step]) -> list[bool]:
+        return await asyncio.wrap_future(self._writer.submit(recovery.carry_out, lease, steps, now()))
 
     def _applied(self, action: Action, result: object) -> Applied:
         if isinstance(result, LeaseLost):
             self.lease = None
-        elif isinstance(result, BaseException) and not isinstance(result, JobdeckError):
-            raise result
         if isinstance(result, JobdeckError):
             skipped: str | None = result.message
         else:
@@ -191,30 +200,26 @@ class Reaper(Loop):
         log.info("recovery", act=action.act, job_id=action.job_id, reason=action.reason, skipped=skipped)
         return Applied(action, skipped)
 
-    def _submit(self, lease: Lease, action: Action) -> "Future[bool]":
-        seen = (lease, action.job_id, action.status, action.fence)
-        match action.act:
-            case Act.EXPIRE:
-                return self._writer.submit(recovery.expire, *seen, reason=action.reason, now=now())
-            case Act.REVOKE:
-                return self._writer.submit(recovery.revoke, *seen, now())
-            case Act.END_ATTEMPT:
-                return self._writer.submit(
-                    recovery.end_attempt,
-                    lease,
-                    action.job_id,
-                    action.attempt,
-                    reason=action.reason,
-                    now=now(),
-                )
-            case _:
-                return self._writer.submit(
-                    recovery.reclaim,
-                    *seen,
-                    RECLAIMS[action.act],
-                    attempt=action.attempt,
-                    attempt_end=action.attempt_end or action.reason,
-                    heartbeat_at=action.heartbeat_at,
-                    reason=action.reason,
-                    now=now(),
-                )
+
+def _step(action: Action, at: float) -> recovery.Step:
+    """The command that does what an action says."""
+    seen = (action.job_id, action.status, action.fence)
+    match action.act:
+        case Act.EXPIRE:
+            return lambda tx: recovery.expire(tx, *seen, reason=action.reason, now=at)
+        case Act.REVOKE:
+            return lambda tx: recovery.revoke(tx, *seen, at)
+        case Act.END_ATTEMPT:
+            attempt = action.attempt
+            assert attempt is not None
+            return lambda tx: recovery.end_attempt(tx, action.job_id, attempt, reason=action.reason, now=at)
+    return lambda tx: recovery.reclaim(
+        tx,
+        *seen,
+        RECLAIMS[action.act],
+        attempt=action.attempt,
+        attempt_end=action.attempt_end or action.reason,
+        heartbeat_at=action.heartbeat_at,
+        reason=action.reason,
+        now=at,
+    )

@@ -61,6 +61,7 @@ def of_unfinished(tx: Connection) -> list[Effect]:
     return [_effect(row) for row in tx.execute(select(*_EFFECT).where(effects.c.job_id.in_(unfinished)))]
 
 
-def leave_uncertain(tx: Connection, job_id: str) -> None:
-    """Whoever could have told the outcome of a job's open intents is gone."""
-    tx.execute(_LEAVE_UNCERTAIN, {"id": job_id})
+def leave_uncertain(tx: Connection, job_ids: Sequence[str]) -> None:
+    """Whoever could have told the outcome of these jobs' open intents is gone."""
+    if job_ids:
+        tx.execute(_LEAVE_UNCERTAIN, [{"id": job_id} for job_id in job_ids])

@@ -58,21 +58,21 @@ def append_fenced(
     last = tx.execute(_TAKE_FENCED, owner | columns).scalar_one_or_none()
     if last is None:
         return False
-    insert(tx, job_id, last, new, now)
+    insert(tx, rows(job_id, last, new, now))
     return True
 
 
 def append(tx: Connection, job_id: str, new: Sequence[NewEvent], now: float) -> int:
     """Append events to a job's log in order; answers the last sequence number."""
     last: int = tx.execute(_TAKE_SEQUENCE, {"id": job_id, "count": len(new)}).scalar_one()
-    insert(tx, job_id, last, new, now)
+    insert(tx, rows(job_id, last, new, now))
     return last
 
 
-def insert(tx: Connection, job_id: str, last: int, new: Sequence[NewEvent], now: float) -> None:
-    """Append events whose sequence numbers, up to ``last``, were taken on the job's row already."""
+def rows(job_id: str, last: int, new: Sequence[NewEvent], now: float) -> list[dict[str, Any]]:
+    """A job's events, to be inserted; their sequence numbers, up to ``last``, were taken on the job's row."""
     first = last - len(new) + 1
-    rows = [
+    return [
         {
             "job_id": job_id,
             "seq": first + index,
@@ -83,14 +83,18 @@ def insert(tx: Connection, job_id: str, last: int, new: Sequence[NewEvent], now:
         }
         for index, event in enumerate(new)
     ]
-    if rows:
-        tx.execute(_INSERT, rows)
+
+
+def insert(tx: Connection, appended: Sequence[dict[str, Any]]) -> None:
+    """Append what ``rows`` made, of one job or of many."""
+    if appended:
+        tx.execute(_INSERT, appended)
 
 
 def read_after(tx: Connection, job_id: str, after: int, limit: int) -> list[StoredEvent]:
     """A job's events after a sequence number, at most ``limit``."""
-    rows = tx.execute(_AFTER, {"id": job_id, "after": after, "limit": limit})
-    return [StoredEvent(*row) for row in rows]
+    found = tx.execute(_AFTER, {"id": job_id, "after": after, "limit": limit})
+    return [StoredEvent(*row) for row in found]
 
 
 def read_feed(tx: Connection, after: int, limit: int) -> list[StoredEvent]:

@@ -12,7 +12,16 @@ import orjson
 from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert  # SQLite says it in the same words
 
-from jobdeck_backend.jobs.records import NO_DEADLINE, UNFINISHED, Admission, Attempt, Job, StageRun, Status
+from jobdeck_backend.jobs.records import (
+    NO_DEADLINE,
+    UNFINISHED,
+    Admission,
+    Attempt,
+    Job,
+    StageRun,
+    Status,
+    Transition,
+)
 from jobdeck_backend.store.engine import locks
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
 
@@ -79,7 +88,7 @@ _CLAIM_STATE = (
 _LOCK_CLAIM_STATE = _CLAIM_STATE.with_for_update(of=jobs)
 
 
-def columns_of(record: Admission | Attempt | StageRun) -> dict[str, Any]:
+def columns_of(record: Admission | Attempt | StageRun | Transition) -> dict[str, Any]:
     """A record's fields by column. ``dataclasses.asdict`` would copy every value deeply."""
     return {field: getattr(record, field) for field in record.__slots__}
 
@@ -150,30 +159,10 @@ def update_admission(tx: Connection, job_id: str, **columns: Any) -> None:
     tx.execute(_UPDATE_ADMISSION, {"expected_id": job_id} | columns)
 
 
-def insert_transition(
-    tx: Connection,
-    *,
-    job_id: str,
-    at: float,
-    from_status: Status | None,
-    to_status: Status,
-    name: str,
-    fence: int,
-    actor: str,
-    reason: str | None,
-) -> None:
-    """Put a transition on record."""
-    row = {
-        "job_id": job_id,
-        "at": at,
-        "from_status": from_status,
-        "to_status": to_status,
-        "name": name,
-        "fence": fence,
-        "actor": actor,
-        "reason": reason,
-    }
-    tx.execute(_INSERT_TRANSITION, row)
+def insert_transitions(tx: Connection, made: Sequence[Transition]) -> None:
+    """Put transitions on record."""
+    if made:
+        tx.execute(_INSERT_TRANSITION, [columns_of(one) for one in made])
 
 
 def insert_dependencies(tx: Connection, job_id: str, predecessor_ids: Iterable[str]) -> None:
