@@ -85,6 +85,8 @@ async def serve(
         http="httptools",
         log_level="warning",
         access_log=False,
+        proxy_headers=False,  # what they would change nobody reads
+        server_header=False,
         timeout_graceful_shutdown=GRACEFUL_S,
     )
     server = Server(config, backend)

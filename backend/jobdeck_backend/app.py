@@ -35,6 +35,7 @@ from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
+from jobdeck_backend.commands import submission
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import EXIT_NOT_WRITABLE, HOST
 from jobdeck_backend.jobs.records import Attempt
@@ -91,7 +92,11 @@ class Backend:
         """Start every duty; answers once requests can be served. Dask comes up meanwhile."""
         self.loop = loop = asyncio.get_running_loop()
         self.tailer = Tailer(self.database)
-        self.writer = Writer(self.database, on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake))
+        self.writer = Writer(
+            self.database,
+            on_commit=lambda: loop.call_soon_threadsafe(self.tailer.wake),
+            together={submission.submit: submission.submit_together},
+        )
         self.cluster = self._make_cluster()
         self.presence = Presence(self._name, self.database, self.writer, self.cluster)
         self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
@@ -228,7 +233,13 @@ def create_app(backend: Backend) -> FastAPI:
 
     # No documentation pages: FastAPI's load scripts from elsewhere, which would run with this origin's rights.
     app = FastAPI(
-        title="jobdeck", lifespan=lifespan, docs_url=None, redoc_url=None, responses=failures.DOCUMENTED
+        title="jobdeck",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        responses=failures.DOCUMENTED,
+        # Nobody is told of requests, so nobody need be looked for at each of them.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)

@@ -3,13 +3,14 @@
 import multiprocessing
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands.notices import notice
-from jobdeck_backend.commands.submission import NewJob, submit
-from jobdeck_backend.errors import InvalidInput, JobExists, Unavailable
+from jobdeck_backend.commands.submission import NewJob, submit, submit_together
+from jobdeck_backend.errors import InvalidInput, JobExists, NotEligible, Unavailable
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import events, jobs
 from jobdeck_backend.store.engine import Database
@@ -23,8 +24,8 @@ COMMANDS = 60
 
 @pytest.fixture
 def writer(database: Database) -> Iterator[Writer]:
-    """A writer on it."""
-    writer = Writer(database)
+    """A writer on it that does submissions together, as the server's does."""
+    writer = Writer(database, together={submit: submit_together})
     yield writer
     writer.stop()
 
@@ -72,6 +73,44 @@ def test_a_refused_command_takes_no_neighbour_along(writer: Writer, database: Da
     assert stored_ids(database) == {"before", "after"}
     with database.read() as tx:
         assert fsck.check(tx) == []
+
+
+def test_a_crowd_s_jobs_are_recorded_as_one_s_alone(writer: Writer, database: Database) -> None:
+    moment = now()
+    lone = new_job("lone", deadline_seconds=600, priority=3, stages_total=2)
+    writer.submit(submit, lone, moment).result(10)
+    go_on = stalled(writer)
+    crowd = [writer.submit(submit, replace(lone, job_id=f"job-{number}"), moment) for number in range(5)]
+    go_on.set()
+    assert [future.result(10).job_id for future in crowd] == [f"job-{number}" for number in range(5)]
+    told = {}
+    with database.read() as tx:
+        for job_id in stored_ids(database):
+            admission, job = jobs.load_admission(tx, job_id), jobs.load_job(tx, job_id)
+            assert admission is not None
+            assert job is not None
+            (event,) = events.read_after(tx, job_id, 0, 10)
+            (transition,) = jobs.load_transitions(tx, job_id)
+            told[job_id] = [
+                replace(admission, job_id="", thread_id=""),
+                replace(job, job_id=""),
+                (event.seq, event.type, event.status, event.at),
+                {**transition, "id": 0, "job_id": ""},
+            ]
+        assert fsck.check(tx) == []
+    assert len(told) == 6
+    assert all(records == told["lone"] for records in told.values())
+
+
+def test_r21_of_a_crowd_on_one_thread_the_first_is_taken(writer: Writer, database: Database) -> None:
+    go_on = stalled(writer)
+    crowd = [writer.submit(submit, new_job(f"job-{n}", thread_id="one"), now()) for n in range(4)]
+    go_on.set()
+    assert crowd[0].result(10).job_id == "job-0"
+    for refused in crowd[1:]:
+        with pytest.raises(NotEligible):
+            refused.result(10)
+    assert stored_ids(database) == {"job-0"}
 
 
 def test_a_surprise_in_one_command_is_its_own_callers_alone(writer: Writer, database: Database) -> None:

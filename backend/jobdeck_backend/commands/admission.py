@@ -31,6 +31,16 @@ class Terms:
     unfinished_jobs_per_principal_max: int | None = None
     submissions_per_minute_max: int | None = None
 
+    @property
+    def limited(self) -> bool:
+        """Whether admissions are counted."""
+        limits = (
+            self.unfinished_jobs_max,
+            self.unfinished_jobs_per_principal_max,
+            self.submissions_per_minute_max,
+        )
+        return any(limit is not None for limit in limits)
+
 
 NO_TERMS = Terms()
 
@@ -71,12 +81,17 @@ def dispatch_deadline(tx: Connection, admission: Admission, after: tuple[str, ..
         if not weighed.holds:
             raise _unattainable(admission.job_id, deadline, weighed)
         return deadline
-    due = NO_DEADLINE if deadline is None else deadline
+    due = own_deadline(admission)
     if due == NO_DEADLINE or not admissions.any_strict(tx):
         return due
     admissions.serialise(tx)
     line = read_line(tx, {admission.agent_type}, admission.accepted_at, terms)
     return yielding(line, _candidate(line, admission, after, due))
+
+
+def own_deadline(admission: Admission) -> float:
+    """Its place in the line where it gives way to nobody."""
+    return NO_DEADLINE if admission.deadline is None else admission.deadline
 
 
 def weigh_strict(tx: Connection, admission: Admission, after: tuple[str, ...], terms: Terms) -> Weighed:

@@ -1,6 +1,7 @@
 """Accepting a job: admission, job, first transition and first event in one transaction (R1–R4)."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -11,11 +12,11 @@ from sqlalchemy.exc import IntegrityError
 
 from jobdeck_backend.clock import LATEST
 from jobdeck_backend.commands import notices
-from jobdeck_backend.commands.admission import NO_TERMS, Terms, dispatch_deadline, keep_limits
+from jobdeck_backend.commands.admission import NO_TERMS, Terms, dispatch_deadline, keep_limits, own_deadline
 from jobdeck_backend.errors import InvalidInput, JobExists, NotEligible
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Status, Transition
-from jobdeck_backend.store import events, jobs
+from jobdeck_backend.store import admissions, events, jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class NewJob:
         """What it waits for, once each, in an order that does not depend on the caller's."""
         return tuple(sorted(set(self.after)))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its admission depends on no other job."""
+        return not self.after and not self.strict
+
     def content_hash(self) -> str:
         """What makes two requests the same (R2), whatever their ids."""
         content = (self.agent_type, self.input, self.data_sources, self.predecessors, self.after_policy)
@@ -61,24 +67,58 @@ def submit(tx: Connection, new: NewJob, now: float, terms: Terms = NO_TERMS) -> 
     if job_id in new.after:
         raise InvalidInput(f"job {job_id} cannot come after itself; nothing was stored")
     admission = admission_of(new, job_id, now)
-    deadline = admission.deadline
     _insert(tx, admission)
-    if deadline is not None and deadline <= now:
-        raise InvalidInput("the deadline has passed already; nothing was stored")
-    if deadline is not None and deadline > LATEST:
-        raise InvalidInput("the deadline is after the year 9999; nothing was stored")
+    _must_be_ahead(admission)
     _must_exist(tx, new.predecessors)
     keep_limits(tx, admission, terms)
     due = dispatch_deadline(tx, admission, new.predecessors, terms)
-    jobs.insert_job(
-        tx, admission, dispatch_deadline=due, dependent=bool(new.after), stages_total=new.stages_total
-    )
+    _insert_jobs(tx, [(new, admission, due)])
     jobs.insert_dependencies(tx, job_id, new.predecessors)
-    if deadline is not None:
+    if admission.deadline is not None:
         jobs.hasten_predecessors(tx, new.predecessors, due)
-    jobs.insert_transitions(tx, [_transition(admission)])
-    events.insert(tx, _first_event(admission))
     return admission
+
+
+def submit_together(tx: Connection, asked: Sequence[tuple[NewJob, float, Terms]]) -> list[Admission] | None:
+    """As ``submit`` for each, with the statements of one, where all are plain: nothing is waited for or promised.
+
+    None where they are not: nothing was written, each is to be asked alone. Raises what refuses one of them.
+    """
+    if not all(new.is_plain and not terms.limited for new, _now, terms in asked):
+        return None
+    accepted = [(new, admission_of(new, new.job_id or str(uuid4()), now)) for new, now, _terms in asked]
+    if any(admission.deadline is not None for _new, admission in accepted) and admissions.any_strict(tx):
+        return None
+    if not jobs.insert_admissions(tx, [admission for _new, admission in accepted]):
+        raise JobExists("one of them exists already")
+    for _new, admission in accepted:
+        _must_be_ahead(admission)
+    _insert_jobs(tx, [(new, admission, own_deadline(admission)) for new, admission in accepted])
+    return [admission for _new, admission in accepted]
+
+
+def _insert_jobs(tx: Connection, accepted: Sequence[tuple[NewJob, Admission, float]]) -> None:
+    """The job records, first transitions and first events; each job with its place in the line."""
+    jobs.insert_jobs(
+        tx,
+        [
+            jobs.first_row(
+                admission, dispatch_deadline=due, dependent=bool(new.after), stages_total=new.stages_total
+            )
+            for new, admission, due in accepted
+        ],
+    )
+    jobs.insert_transitions(tx, [_transition(admission) for _new, admission, _due in accepted])
+    events.insert(tx, [row for _new, admission, _due in accepted for row in _first_event(admission)])
+
+
+def _must_be_ahead(admission: Admission) -> None:
+    if admission.deadline is None:
+        return
+    if admission.deadline <= admission.accepted_at:
+        raise InvalidInput("the deadline has passed already; nothing was stored")
+    if admission.deadline > LATEST:
+        raise InvalidInput("the deadline is after the year 9999; nothing was stored")
 
 
 def admission_of(new: NewJob, job_id: str, now: float) -> Admission:

@@ -102,17 +102,17 @@ def insert_admission(tx: Connection, admission: Admission) -> bool:
     return tx.execute(_INSERT_ADMISSION, columns_of(admission)).rowcount == 1
 
 
-def insert_job(
-    tx: Connection,
-    admission: Admission,
-    *,
-    dispatch_deadline: float,
-    dependent: bool,
-    stages_total: int | None,
-) -> None:
-    """Store the job record of a new admission, which comes with one event."""
+def insert_admissions(tx: Connection, new: Sequence[Admission]) -> bool:
+    """Store many promises; False when an id was taken, and then not all. Raises ``IntegrityError`` likewise."""
+    return tx.execute(_INSERT_ADMISSION, [columns_of(one) for one in new]).rowcount == len(new)
+
+
+def first_row(
+    admission: Admission, *, dispatch_deadline: float, dependent: bool, stages_total: int | None
+) -> dict[str, Any]:
+    """The job record of a new admission, which comes with one event."""
     own = NO_DEADLINE if admission.deadline is None else admission.deadline
-    row = {
+    return {
         "job_id": admission.job_id,
         "status": Status.SUBMITTED,
         "event_seq": 1,
@@ -123,7 +123,11 @@ def insert_job(
         "dependent": dependent,
         "stages_total": stages_total,
     }
-    tx.execute(_INSERT_JOB, row)
+
+
+def insert_jobs(tx: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Store new job records."""
+    tx.execute(_INSERT_JOB, rows)
 
 
 def load_job(tx: Connection, job_id: str) -> Job | None:

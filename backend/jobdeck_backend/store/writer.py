@@ -1,13 +1,15 @@
 """Group commit: one thread writes; whatever is waiting goes into one transaction.
 
-No timer: a lone command commits at once, a crowd shares one sync to disk. Each command has its own savepoint,
-so a refused one takes none of its neighbours along.
+No timer: a lone command commits at once, a crowd shares one sync to disk. Where a command is refused the group is
+done anew, each in its own savepoint, so that it takes none of its neighbours along.
 """
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -26,25 +28,49 @@ GIVEN_UP = {"40001", "40P01"}
 TRIES = 3
 
 
-Command = tuple[Callable[[Connection], Any], Future[Any]]
-
-
 class _RefusedError(Exception):
     """One command of a group without savepoints was refused."""
 
 
-def _no_savepoint(_statement: str) -> None:
-    """The group stands or falls as one."""
+Together = Callable[[Connection, Sequence[Any]], Sequence[Any] | None]
+"""Many of one command at once, given each one's arguments: their results. None, with nothing written: do each alone."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A command, and who waits for it."""
+
+    command: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    future: Future[Any]
+
+    def do(self, connection: Connection) -> Any:
+        """What the command answers."""
+        return self.command(connection, *self.args, **self.kwargs)
+
+
+Settled = tuple[Future[Any], Any, BaseException | None]
 
 
 class Writer:
     """The server's only writer. ``submit`` from any thread; await the future with ``asyncio.wrap_future``."""
 
-    def __init__(self, database: Database, *, on_commit: Callable[[], object] = lambda: None) -> None:
-        """``on_commit`` is called on the writer's thread after each group that reached the disk."""
+    def __init__(
+        self,
+        database: Database,
+        *,
+        on_commit: Callable[[], object] = lambda: None,
+        together: Mapping[Callable[..., Any], Together] | None = None,
+    ) -> None:
+        """``on_commit`` is called on the writer's thread after each group that reached the disk.
+
+        ``together`` has for a command what does many of it at once.
+        """
         self._database = database
         self._on_commit = on_commit
-        self._waiting: deque[Command] = deque()
+        self._together = together or {}
+        self._waiting: deque[Waiting] = deque()
         self._wake = threading.Condition()
         self._stopping = False
         self._in_doubt = False
@@ -62,7 +88,7 @@ class Writer:
         with self._wake:
             if self._stopping:
                 raise Unavailable("the server is shutting down; nothing was stored")
-            self._waiting.append((lambda connection: command(connection, *args, **kwargs), future))
+            self._waiting.append(Waiting(command, args, kwargs, future))
             self._wake.notify()
         return future
 
@@ -76,13 +102,13 @@ class Writer:
     def _run(self) -> None:
         while waiting := self._next_group():
             # Who stopped waiting before its turn wants nothing stored; from here on nobody can back out.
-            group = [one for one in waiting if one[1].set_running_or_notify_cancel()]
+            group = [one for one in waiting if one.future.set_running_or_notify_cancel()]
             try:
                 settled = self._commit(group)
             except Exception as error:  # whatever it is: without this thread nothing would be stored again
                 reason = self._reason(error)
-                for _command, future in group:
-                    future.set_exception(reason)
+                for one in group:
+                    one.future.set_exception(reason)
                 continue
             self._database.condition.worked()
             for future, result, failure in settled:
@@ -99,15 +125,15 @@ class Writer:
         stored = "it is not known whether it was stored" if self._in_doubt else "nothing was stored"
         return Unavailable(f"the database cannot be written ({cause_of(error)}); {stored}")
 
-    def _next_group(self) -> list[Command]:
+    def _next_group(self) -> list[Waiting]:
         with self._wake:
             while not self._waiting and not self._stopping:
                 self._wake.wait()
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP_MAX))]
 
-    def _commit(self, group: list[Command]) -> list[tuple[Future[Any], Any, BaseException | None]]:
-        # Savepoints cost PostgreSQL a third of its time. Without them a refusal is everybody's: then anew.
-        apart = self._database.path is not None
+    def _commit(self, group: Sequence[Waiting]) -> list[Settled]:
+        # Savepoints cost a third of the time. Without them a refusal is everybody's: then anew.
+        apart = False
         for last in (False,) * TRIES + (True,):
             try:
                 return self._commit_once(group, apart=apart or last)
@@ -118,26 +144,44 @@ class Writer:
                     raise
         raise AssertionError("the last try ends in one way or the other")
 
-    def _commit_once(
-        self, group: list[Command], *, apart: bool
-    ) -> list[tuple[Future[Any], Any, BaseException | None]]:
+    def _commit_once(self, group: Sequence[Waiting], *, apart: bool) -> list[Settled]:
         self._in_doubt = False
-        settled: list[tuple[Future[Any], Any, BaseException | None]] = []
         with self._database.write() as connection:
-            savepoint = quick_statement(connection) if apart else _no_savepoint
-            for command, future in group:
-                savepoint("SAVEPOINT command")
-                try:
-                    settled.append((future, command(connection), None))
-                except Exception as error:
-                    if isinstance(error, DBAPIError) and is_trouble(error):
-                        raise  # the database itself: the whole group failed
-                    if not apart:
-                        raise _RefusedError from error
-                    savepoint("ROLLBACK TO command")
-                    settled.append((future, None, error))
-                savepoint("RELEASE command")
+            settled = self._do_apart(connection, group) if apart else self._do(connection, group)
             # An answer to the commit that is lost on its way from a server tells nothing.
             self._in_doubt = self._database.path is None
         self._in_doubt = False
+        return settled
+
+    def _do(self, connection: Connection, group: Sequence[Waiting]) -> list[Settled]:
+        """The group stands or falls as one."""
+        settled: list[Settled] = []
+        try:
+            for command, run in groupby(group, lambda one: one.command):
+                alike = list(run)
+                together = self._together.get(command) if len(alike) > 1 else None
+                results = together(connection, [one.args for one in alike]) if together else None
+                if results is None:
+                    results = [one.do(connection) for one in alike]
+                settled += [(one.future, result, None) for one, result in zip(alike, results, strict=True)]
+        except Exception as error:
+            if isinstance(error, DBAPIError) and is_trouble(error):
+                raise  # the database itself: the whole group failed
+            raise _RefusedError from error
+        return settled
+
+    def _do_apart(self, connection: Connection, group: Sequence[Waiting]) -> list[Settled]:
+        """A refused command takes none of its neighbours along."""
+        settled: list[Settled] = []
+        savepoint = quick_statement(connection)
+        for one in group:
+            savepoint("SAVEPOINT command")
+            try:
+                settled.append((one.future, one.do(connection), None))
+            except Exception as error:
+                if isinstance(error, DBAPIError) and is_trouble(error):
+                    raise
+                savepoint("ROLLBACK TO command")
+                settled.append((one.future, None, error))
+            savepoint("RELEASE command")
         return settled
