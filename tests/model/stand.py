@@ -189,7 +189,7 @@ class Stand(RuleBasedStateMachine):
     def follow(self, limit: int) -> int:
         """All jobs' events from where the feed's reader was."""
         with self.database.read() as tx:
-            new = events.read_feed(tx, self.position, limit)
+            new, _more = events.read_feed(tx, self.position, limit)
         for one in new:
             assert one.position > self.position
             self.position = one.position

@@ -33,7 +33,7 @@ def test_r37_a_change_that_could_not_be_read_is_told_by_the_next_pass(tmp_path: 
         assert b"event: overview" in await anext(frames)
         with database.write() as tx:
             submit(tx, NewJob(agent_type="probe", input="{}", queue="probe", job_id="one"), now())
-            feed.hear(events.read_feed(tx, 0, 10))
+            feed.hear(events.read_feed(tx, 0, 10)[0])
         with database.write() as tx:
             tx.execute(text("ALTER TABLE transitions RENAME TO elsewhere"))
         with pytest.raises(OperationalError):

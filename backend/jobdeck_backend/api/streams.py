@@ -16,7 +16,7 @@ from jobdeck_backend.errors import JobNotFound
 from jobdeck_backend.jobs.records import Admission, Job, Status, StoredEvent
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.tailer import Subscription, Tailer
+from jobdeck_backend.store.tailer import Batch, Subscription, Tailer
 
 PAGE = 1_000
 # What the peers' clients are told of the time of replay.
@@ -105,6 +105,8 @@ class Place:
     """The ``stream.mode`` last told."""
     announced: bool = False
     """Whether the replay is over: from here on each change of status is told after its event."""
+    ended: bool = False
+    """Whether a terminal status came since: what follows it is read from the log."""
 
     def frames(self, events_: Iterable[StoredEvent]) -> bytes:
         """The frames of the next events of the log."""
@@ -112,9 +114,25 @@ class Place:
         for event in events_:
             self.cursor = event.seq
             frames.append(stored(event))
-            if self.announced and event.status is not None and not Status(event.status).terminal:
-                frames.append(control("job.status", {"status": event.status}))
+            if self.announced and event.status is not None:
+                if Status(event.status).terminal:
+                    self.ended = True
+                else:
+                    frames.append(control("job.status", {"status": event.status}))
         return b"".join(frames)
+
+    def follow(self, batch: Batch) -> bytes:
+        """The frames of those events that follow: encoded once, and the same bytes for all who are as far."""
+        if batch.frames is not None and batch.events[0].seq == self.cursor + 1:
+            self.cursor = batch.events[-1].seq
+            self.ended = self.ended or batch.has_end
+            return batch.frames
+        unseen = [event for event in batch.events if event.seq > self.cursor]  # the replay had the others
+        following = [event for number, event in enumerate(unseen, self.cursor + 1) if event.seq == number]
+        frames = self.frames(following)
+        if len(following) == len(batch.events):
+            batch.frames = frames
+        return frames
 
 
 async def job_frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterator[bytes]:
@@ -136,11 +154,13 @@ async def _frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterat
     place, reconnected = Place(cursor), cursor > 0
     with streaming.tailer.subscribe(job_id) as subscription:
         while not subscription.dropped:
-            admission, job, page = await run_in_threadpool(_read, streaming.database, job_id, place.cursor)
+            admission, job, page, more = await run_in_threadpool(
+                _read, streaming.database, job_id, place.cursor
+            )
             place.cursor = min(place.cursor, job.event_seq)
             if page:
                 yield place.frames(page)
-            if len(page) == PAGE:
+            if more:
                 continue
             if not place.announced:
                 place.mode = streaming.tailer.mode
@@ -168,11 +188,14 @@ async def _arrival(subscription: Subscription, timeout_s: float) -> None:
     subscription.take()
 
 
-def _read(database: Database, job_id: str, cursor: int) -> tuple[Admission, Job, list[StoredEvent]]:
-    """The records and the next page in one snapshot: a terminal record means its events are in the page."""
+def _read(database: Database, job_id: str, cursor: int) -> tuple[Admission, Job, list[StoredEvent], bool]:
+    """The records, the next page and whether there may be more, in one snapshot.
+
+    A terminal record means its events are in the last page.
+    """
     with database.read() as tx:
         admission, job = load(tx, job_id)
-        return admission, job, events.read_after(tx, job_id, cursor, PAGE)
+        return admission, job, *events.read_page(tx, job_id, cursor, PAGE)
 
 
 async def _live(streaming: Streaming, subscription: Subscription, place: Place) -> AsyncIterator[bytes]:
@@ -180,19 +203,18 @@ async def _live(streaming: Streaming, subscription: Subscription, place: Place) 
 
     Ends when the log must be read again: after a terminal status, when behind, or when the server stops.
     """
+    place.ended = False
     while True:
         await subscription.wait()
         if streaming.stopping.is_set() or subscription.dropped:
             return
-        new, behind = subscription.take()
-        unseen = [event for event in new if event.seq > place.cursor]  # the replay had the others
-        following = [event for number, event in enumerate(unseen, place.cursor + 1) if event.seq == number]
-        frames = place.frames(following)
+        batches, behind = subscription.take()
+        frames = b"".join(map(place.follow, batches))
         if place.mode != streaming.tailer.mode:
             place.mode = streaming.tailer.mode
             frames += control("stream.mode", place.mode)
         if frames:
             yield frames
-        terminal = any(event.status and Status(event.status).terminal for event in following)
-        if terminal or behind or len(following) < len(unseen):
+        last = batches[-1].events[-1].seq if batches else place.cursor
+        if behind or place.ended or place.cursor < last:
             return

@@ -97,8 +97,8 @@ async def _end_within(serving: Services, job_id: str, subscription: Subscription
         async with asyncio.timeout(timeout_s):
             while not serving.streaming.stopping.is_set():
                 await subscription.wait()
-                new, behind = subscription.take()
-                if any(one.status and Status(one.status).terminal for one in new):
+                batches, behind = subscription.take()
+                if any(batch.has_end for batch in batches):
                     return True
                 if behind and await run_in_threadpool(_has_ended, serving, job_id):
                     return True

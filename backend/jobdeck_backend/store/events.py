@@ -5,11 +5,13 @@ from dataclasses import fields
 from typing import Any
 
 import orjson
-from sqlalchemy import BigInteger, Connection, bindparam, func, literal, select, update
+from sqlalchemy import BigInteger, Connection, CursorResult, bindparam, func, literal, select, update
 
 from jobdeck_backend.jobs.records import NewEvent, Status, StoredEvent
 from jobdeck_backend.store.tables import events, jobs
 
+PAGE_CHARS = 4 << 20
+"""Of payload: a page ends with the event that goes beyond it."""
 _EVENT = [events.c[field.name] for field in fields(StoredEvent)]
 _TAKE_SEQUENCE = (
     update(jobs)
@@ -97,9 +99,26 @@ def read_after(tx: Connection, job_id: str, after: int, limit: int) -> list[Stor
     return [StoredEvent(*row) for row in found]
 
 
-def read_feed(tx: Connection, after: int, limit: int) -> list[StoredEvent]:
-    """All jobs' events after a position, in commit order, at most ``limit``."""
-    return [StoredEvent(*row) for row in tx.execute(_FEED, {"after": after, "limit": limit})]
+def read_page(tx: Connection, job_id: str, after: int, limit: int) -> tuple[list[StoredEvent], bool]:
+    """As ``read_after``, but fewer where they are large; and whether there may be more."""
+    return _page(tx.execute(_AFTER, {"id": job_id, "after": after, "limit": limit}), limit)
+
+
+def _page(found: CursorResult[*tuple[Any, ...]], limit: int) -> tuple[list[StoredEvent], bool]:
+    page: list[StoredEvent] = []
+    chars = 0
+    for row in found:
+        page.append(StoredEvent(*row))
+        chars += len(page[-1].payload)
+        if chars >= PAGE_CHARS:
+            found.close()
+            return page, True
+    return page, len(page) == limit
+
+
+def read_feed(tx: Connection, after: int, limit: int) -> tuple[list[StoredEvent], bool]:
+    """All jobs' events after a position, in commit order, in pages as ``read_page`` gives them."""
+    return _page(tx.execute(_FEED, {"after": after, "limit": limit}), limit)
 
 
 def last_position(tx: Connection) -> int:

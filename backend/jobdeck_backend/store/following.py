@@ -114,12 +114,13 @@ class CommitCounter:
         if version == self._seen:
             return
         self._last_commit = asyncio.get_running_loop().time()
-        while page := events.read_feed(connection, int(place), PAGE):
-            place = str(page[-1].position)
-            yield page, place
-            if len(page) < PAGE:
-                break
-            await asyncio.sleep(0)
+        more = True
+        while more:
+            page, more = events.read_feed(connection, int(place), PAGE)
+            if page:
+                place = str(page[-1].position)
+                yield page, place
+                await asyncio.sleep(0)
         connection.rollback()  # ends the snapshot: the next look must see later commits
         self._seen = version
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from jobdeck_backend.jobs.records import StoredEvent
+from jobdeck_backend.jobs.records import Status, StoredEvent
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.store import events, places
 from jobdeck_backend.store.engine import Database, cause_of
@@ -21,30 +21,55 @@ from jobdeck_backend.store.following import IDLE_LOOK_S, follower
 log = structlog.get_logger(__name__)
 
 BACKLOG_MAX = 2_000
+BACKLOG_CHARS_MAX = 8 << 20
 # A look at PostgreSQL costs what many notices of commits can share.
 PAUSE_S = 0.002
+
+
+class Batch:
+    """New events of one job, in order: the same object for every reader."""
+
+    __slots__ = ("chars", "events", "frames", "has_end")
+
+    def __init__(self) -> None:
+        self.events: list[StoredEvent] = []
+        self.chars = 0
+        self.has_end = False
+        """Whether the job ended by one of them."""
+        self.frames: bytes | None = None
+        """As the first reader encoded them, for the others to send as well."""
+
+    def add(self, event: StoredEvent) -> None:
+        """The next one."""
+        self.events.append(event)
+        self.chars += len(event.payload)
+        self.has_end = self.has_end or (event.status is not None and Status(event.status).terminal)
 
 
 class Subscription:
     """The events of one job as they are committed, for one reader."""
 
     def __init__(self) -> None:
-        self._events: deque[StoredEvent] = deque()
+        self._batches: deque[Batch] = deque()
+        self._count = self._chars = 0
         self._arrived = asyncio.Event()
         self._behind = False
         self.dropped = False
         """The reader's connection is to end here, in the middle of its stream."""
 
-    def push(self, new: Sequence[StoredEvent]) -> bool:
-        """Called by the tailer. False when a reader too slow for its bound thereby loses its place."""
+    def push(self, batch: Batch) -> bool:
+        """Called by the tailer. False when a reader too slow for its bounds thereby loses its place."""
         self._arrived.set()
         if self._behind:
             return True  # it reads the log anyway
-        if len(self._events) + len(new) > BACKLOG_MAX:
-            self._events.clear()
+        self._count += len(batch.events)
+        self._chars += batch.chars
+        # One large batch alone is every reader's at once: only what piles up is nobody else's.
+        if self._count > BACKLOG_MAX or (self._batches and self._chars > BACKLOG_CHARS_MAX):
+            self._clear()
             self._behind = True
             return False
-        self._events.extend(new)
+        self._batches.append(batch)
         return True
 
     async def wait(self) -> None:
@@ -60,13 +85,17 @@ class Subscription:
         self.dropped = True
         self._arrived.set()
 
-    def take(self) -> tuple[list[StoredEvent], bool]:
+    def take(self) -> tuple[list[Batch], bool]:
         """What arrived, and whether the reader is behind and must read the log from its cursor."""
         self._arrived.clear()
-        taken, behind = list(self._events), self._behind
-        self._events.clear()
+        taken, behind = list(self._batches), self._behind
+        self._clear()
         self._behind = False
         return taken, behind
+
+    def _clear(self) -> None:
+        self._batches.clear()
+        self._count = self._chars = 0
 
 
 class Tailer(Loop):
@@ -165,12 +194,12 @@ class Tailer(Loop):
         if not page:
             return
         self.position = max(self.position, page[-1].position)
-        by_job: dict[str, list[StoredEvent]] = {}
+        batches: dict[str, Batch] = defaultdict(Batch)
         for event in page:
             if event.job_id in self._subscriptions:
-                by_job.setdefault(event.job_id, []).append(event)
-        for job_id, new in by_job.items():
+                batches[event.job_id].add(event)
+        for job_id, batch in batches.items():
             for subscription in self._subscriptions[job_id]:
-                self.dropped += not subscription.push(new)
+                self.dropped += not subscription.push(batch)
         for listener in self._listeners:
             listener(page)

@@ -33,7 +33,7 @@ class _RefusedError(Exception):
 
 
 Together = Callable[[Connection, Sequence[Any]], Sequence[Any] | None]
-"""Many of one command at once, given each one's arguments: their results. None, with nothing written: do each alone."""
+"""Many of one command, given each one's arguments: their results. None, with nothing written: do each alone."""
 
 
 @dataclass(slots=True)
