@@ -33,6 +33,7 @@ from jobdeck_backend.workflows.inspection import inspect_workflows
 
 EXIT_PORT = 11
 GRACEFUL_S = 2
+PEER_SILENT_MS = 60_000
 LOCAL_ONLY = ("max_running_async_jobs", "dask_threads_per_worker", "scheduler_port")
 
 
@@ -63,6 +64,9 @@ def bind(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # A connection whose peer takes nothing cannot even be closed: what was sent waits to be taken first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, PEER_SILENT_MS)
     try:
         listener.bind((settings.host, settings.port))
     except OSError as error:

@@ -7,7 +7,17 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tests.bench import deck, heartbeats, latency, planning, postgres, recovery, submitting, throughput
+from tests.bench import (
+    deck,
+    heartbeats,
+    latency,
+    planning,
+    postgres,
+    recovery,
+    streams,
+    submitting,
+    throughput,
+)
 from tests.bench.figures import Figure
 from tests.bench.server import Server, running_server
 
@@ -15,6 +25,7 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "submitting": submitting.measure,
     "throughput": throughput.measure,
     "latency": latency.measure,
+    "streams": streams.measure,
     "recovery": recovery.measure,
     "planning": planning.measure,
     "heartbeats": heartbeats.measure,

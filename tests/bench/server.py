@@ -28,9 +28,10 @@ class Server:
         self.process = psutil.Process(process.pid)
         self.http = httpx.Client(base_url=self.url, timeout=30)
         if db_url is None:
-            path = self.state_dir / "jobdeck.db"
-            self._records: Any = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
+            self.place: Path | str = self.state_dir / "jobdeck.db"
+            self._records: Any = sqlite3.connect(f"file:{self.place}?mode=ro", uri=True, timeout=30)
         else:
+            self.place = db_url
             self._records = psycopg.connect(db_url, autocommit=True)
         self._holder = "?" if db_url is None else "%s"
 

@@ -70,6 +70,28 @@ def test_a_reader_that_fell_behind_is_told_of_the_status_it_missed_in_its_place(
     asyncio.run(catch_up(opened(tmp_path / "jobdeck.db")))
 
 
+async def share(database: Database) -> None:
+    tailer = Tailer(database)
+    tailer.start()
+    streaming = Streaming(database, tailer, asyncio.Event())
+    readers = [job_frames(streaming, JOB, 0) for _ in range(3)]
+    for reader in readers:
+        await read_until(reader, b"event: job.status")
+    arriving = [asyncio.ensure_future(anext(reader)) for reader in readers]
+    last = say(database, 5)
+    async with asyncio.timeout(10):
+        chunks = [await chunk for chunk in arriving]
+    assert chunks[0].count(b"\nevent: ") == 5
+    assert f"id: {last}\n".encode() in chunks[0]
+    assert all(chunk is chunks[0] for chunk in chunks), "encoded once, and the same bytes for all"
+    await tailer.stop()
+    database.close()
+
+
+def test_r28_readers_of_one_job_are_sent_the_same_bytes(tmp_path: Path) -> None:
+    asyncio.run(share(opened(tmp_path / "jobdeck.db")))
+
+
 async def join_beyond(database: Database) -> None:
     tailer = Tailer(database)
     tailer.start()

@@ -11,8 +11,8 @@ from typing import Any
 
 from jobdeck_backend.api import shapes
 from jobdeck_backend.api.board import Picture
+from jobdeck_backend.api.event_stream import control, farewell
 from jobdeck_backend.api.overview import Overview
-from jobdeck_backend.api.streams import control, farewell
 from jobdeck_backend.api.subscription import Subscription
 from jobdeck_backend.api.unlogged import UnloggedChanges
 from jobdeck_backend.clock import now

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
 from jobdeck_backend.api import jobs_schemas as schemas
+from jobdeck_backend.api.event_stream import respond
 from jobdeck_backend.api.requests import checked, workflow_named
 from jobdeck_backend.api.schemas import Number
 from jobdeck_backend.api.services import NOT_FOUND, Services, Serving, admit
 from jobdeck_backend.api.state import rebuild
-from jobdeck_backend.api.streams import job_frames, place_of, respond
+from jobdeck_backend.api.streams import job_frames, place_of
 from jobdeck_backend.api.times import offset_iso
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query
 from sse_starlette import EventSourceResponse
 
+from jobdeck_backend.api.event_stream import respond
 from jobdeck_backend.api.services import Serving
-from jobdeck_backend.api.streams import respond
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API"])
 

@@ -5,12 +5,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-import anyio
-import orjson
 from sqlalchemy.exc import DBAPIError
-from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from jobdeck_backend.api.event_stream import control, farewell
 from jobdeck_backend.commands.transition import load
 from jobdeck_backend.errors import JobNotFound
 from jobdeck_backend.jobs.records import Admission, Job, Status, StoredEvent
@@ -21,13 +19,9 @@ from jobdeck_backend.store.tailer import Batch, Subscription, Tailer
 PAGE = 1_000
 # What the peers' clients are told of the time of replay.
 POLL_S = 0.005
-KEEPALIVE_S = 15
-SEND_TIMEOUT_S = 30
 ID_DIGITS_MAX = 18
-FAREWELL_S = 0.9
 # How often a stream looks whether a cancel that nobody acknowledges was given up.
 SETTLE_LOOK_S = 0.25
-HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
 @dataclass(frozen=True)
@@ -37,31 +31,6 @@ class Streaming:
     database: Database
     tailer: Tailer
     stopping: asyncio.Event
-
-
-def respond(frames: AsyncIterator[bytes]) -> EventSourceResponse:
-    """Serve pre-encoded frames as an event stream."""
-    return EventSourceResponse(
-        frames,
-        ping=KEEPALIVE_S,
-        ping_message_factory=lambda: ServerSentEvent(comment="keepalive"),
-        send_timeout=SEND_TIMEOUT_S,
-        # Present so that the library waits: the frames end by themselves when the server stops.
-        shutdown_event=anyio.Event(),
-        shutdown_grace_period=FAREWELL_S,
-        headers=HEADERS,
-        sep="\n",
-    )
-
-
-def control(type: str, payload: object) -> bytes:  # noqa: A002
-    """A control frame: never an id, so that no client takes it for a place in the log."""
-    return b"event: " + type.encode() + b"\ndata: " + orjson.dumps(payload) + b"\n\n"
-
-
-def farewell() -> bytes:
-    """The last frame of a stream that ends because the server does (R30)."""
-    return control("job.shutdown", {"message": "server is shutting down; reconnect to go on"})
 
 
 def place_of(last_event_id: str) -> int | None:
