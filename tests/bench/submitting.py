@@ -5,9 +5,11 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlsplit
 
 from tests.bench.figures import Figure, percentile, rounds
@@ -25,14 +27,36 @@ class Submitted:
     per_second: float
     p95_ms: float
     errors: int
+    status_ms: list[float]
+    """How long each look at a job's status took meanwhile, one after the other."""
 
 
 def load(server: Server, requests: int, queue: str) -> Submitted:
     """Submit no-op jobs from a process of its own."""
     with started(server, CONNECTIONS, requests, 0, "submit", queue) as process:
         told = json.loads(process.communicate()[0])
+    return _submitted(told, [])
+
+
+def load_and_look(server: Server, requests: int, queue: str) -> Submitted:
+    """As ``load``, looking at a job's status all the while."""
+    job_id = server.submit({}, queue=queue)
+    taken = []
+    with (
+        started(server, CONNECTIONS, requests, 0, "submit", queue) as process,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        told = pool.submit(process.communicate)
+        while not told.done():
+            began = time.perf_counter()
+            server.http.get(f"/v1/jobs/async/job/{job_id}").raise_for_status()
+            taken.append((time.perf_counter() - began) * 1_000)
+    return _submitted(json.loads(told.result()[0]), taken)
+
+
+def _submitted(told: dict[str, Any], status_ms: list[float]) -> Submitted:
     p95_ms = percentile(told["latencies"], 0.95) * 1_000
-    return Submitted(told["accepted"] / told["seconds"], p95_ms, told["errors"])
+    return Submitted(told["accepted"] / told["seconds"], p95_ms, told["errors"], status_ms)
 
 
 def started(
@@ -75,11 +99,13 @@ def measure(server: Server) -> list[Figure]:
         idle.append(load(server, REQUESTS, PAUSED))
     load(server, 1_000, "probe")
     busy = [load(server, REQUESTS, "probe") for _ in range(rounds(5, 2))]
+    looked = [load_and_look(server, REQUESTS, PAUSED) for _ in range(rounds(5, 2))]
     ratios = [run.per_second / alone for run, alone in zip(idle, bare, strict=True)]
     errors = [float(run.errors) for run in [*idle, *busy]]
     return [
-        Figure("submit, idle", "accepted/s", [run.per_second for run in idle], 1_000, at_least=True),
+        Figure("submit, idle", "accepted/s", [run.per_second for run in idle], 2_000, at_least=True),
         Figure("submit, idle, p95", "ms", [run.p95_ms for run in idle], 40),
+        Figure("status while submitting, p50", "ms", [percentile(run.status_ms, 0.5) for run in looked], 3),
         Figure("submit while jobs run", "accepted/s", [run.per_second for run in busy], 1_000, at_least=True),
         Figure("submit while jobs run, p95", "ms", [run.p95_ms for run in busy], 40),
         Figure("submit, errors", "errors", [max(errors)], 0),
