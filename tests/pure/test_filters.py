@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from job_views import NOW, running, view
 from jobdeck_backend.errors import InvalidInput
-from jobdeck_backend.jobs.filters import FIELDS, compile_filter
+from jobdeck_backend.jobs.filter_terms import FIELDS
+from jobdeck_backend.jobs.filters import compile_filter
 from jobdeck_backend.jobs.orders import Order
 from jobdeck_backend.jobs.view import JobView
 

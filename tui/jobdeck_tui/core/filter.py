@@ -108,6 +108,8 @@ def _split(source: str) -> list[tuple[bool, str, str, str]]:
         value = quoted if quoted is not None else bare
         if name or value:
             terms.append((bool(negated), name or "", operator or "", value))
+        elif negated and quoted is None:
+            raise FilterError("! stands right before what it negates, as in !state:failed.")
         at = match.end()
     if len(terms) > TERMS_MAX:
         raise FilterError(f"A filter has at most {TERMS_MAX} terms.")

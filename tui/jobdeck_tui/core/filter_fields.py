@@ -44,6 +44,7 @@ JOBS: Language[Job] = Language(
         "status": Words(lambda job, _now: job.status),
         "queue": Words(lambda job, _now: job.queue),
         "agent": Words(lambda job, _now: job.workflow),
+        "owner": Words(lambda job, _now: job.owner),
         "worker": Words(lambda job, _now: job.worker, prefix=True),
         "stage": Words(lambda job, _now: job.stage),
         "id": Words(lambda job, _now: job.job_id, prefix=True),
