@@ -19,7 +19,9 @@ from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import JOBS
 
 VIEWS = [
-    view("fail-1", outcome="failed", queue="research", workflow="deep_research", attempt=2, error="Boom: 500"),
+    view(
+        "fail-1", outcome="failed", queue="research", workflow="deep_research", attempt=2, error="Boom: 500"
+    ),
     view("expi-2", outcome="expired", queue="demo", outcome_reason="in queue", deadline=NOW - 5),
     running("runs-3", deadline=NOW + 30, note="writing Section 3/7", worker="w3-e1", owner="ann"),
     view("back-4", deadline=NOW + 7200, accepted_at=NOW - 900, priority=5, predicted_finish=NOW + 7260),
@@ -80,7 +82,17 @@ CASES: list[tuple[str, str]] = [
     ("  try>1   deep  ", "fail"),
     ('!""', "fail expi runs back canc gone ghos held wait over"),
 ]
-REFUSED = ["colour:red", "state:lost", "state:", "left<soon", "left<", "queue<3", "try:1,x", "! demo", "a " * 51]
+REFUSED = [
+    "colour:red",
+    "state:lost",
+    "state:",
+    "left<soon",
+    "left<",
+    "queue<3",
+    "try:1,x",
+    "! demo",
+    "a " * 51,
+]
 
 
 def by_server(text: str) -> list[str] | None:
@@ -119,7 +131,9 @@ def test_both_know_the_same_fields() -> None:
 
 
 VALUES: st.SearchStrategy[Any] = st.one_of(
-    st.sampled_from(["failed", "ghost", "w*", "*", "?", "60s", "-1", "1,2", "a,", '"re search"', "2h", "", "e"]),
+    st.sampled_from(
+        ["failed", "ghost", "w*", "*", "?", "60s", "-1", "1,2", "a,", '"re search"', "2h", "", "e"]
+    ),
     st.text(alphabet='ae*?,1s!:<"[] ', max_size=6),
 )
 TERMS = st.builds(

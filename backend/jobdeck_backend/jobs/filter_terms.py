@@ -59,7 +59,10 @@ class Term(NamedTuple):
 
 
 def parse(text: str) -> list[Term]:
-    """The terms of a filter. Raises ``InvalidInput`` naming the fields there are, or the value that cannot be used."""
+    """The terms of a filter.
+
+    Raises ``InvalidInput`` naming the fields there are, or the value that cannot be used.
+    """
     terms = []
     for match in _TERM.finditer(text.strip()):
         negated, name, operator, quoted, bare = match.groups()

@@ -64,9 +64,8 @@ def compile_terms(terms: Iterable[Term]) -> Predicate:
 
 
 def _test(term: Term) -> Predicate:
-    if not term.name:
-        test = _free(term.value)
-    else:
+    test = _free(term.value)
+    if term.name:
         test = _number(term) if term.name in NUMBERS else _word(term)
     return (lambda view, now: not test(view, now)) if term.negated else test
 

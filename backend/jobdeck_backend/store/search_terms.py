@@ -1,0 +1,192 @@
+"""A filter's terms as conditions on the records, as far as the records alone can tell.
+
+Dask's picture and the forecast are not in the database: a term that asks for them is only narrowed here, and asked
+of the rows that are left. So are words beyond ASCII, which databases fold in different ways.
+"""
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, case, exists, false, func, literal, not_, or_, select, true
+
+from jobdeck_backend.jobs.filter_terms import BY_PREFIX, GHOST_S, STATE_WORDS, Term, is_pattern
+from jobdeck_backend.jobs.records import UNFINISHED, Status
+from jobdeck_backend.jobs.states import FINISHED, State
+from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, transitions
+
+Condition = ColumnElement[bool]
+
+
+class Narrowed(NamedTuple):
+    """What the records say of a term. Where it is not ``exact``, more rows pass than the term means."""
+
+    where: Condition
+    exact: bool = True
+
+
+UNKNOWN = Narrowed(true(), exact=False)
+
+_unfinished = admissions.c.outcome.is_(None)
+_slot_taken = and_(attempts.c.heartbeat_at.is_not(None), attempts.c.ended_at.is_(None))
+_cancelling = and_(
+    jobs.c.cancel_requested_at.is_not(None), jobs.c.cancel_acknowledged_at.is_(None), _slot_taken
+)
+_unstarted = and_(_unfinished, jobs.c.status != Status.RUNNING, jobs.c.held_reason.is_(None))
+_delivered = jobs.c.delivered_epoch.is_not(None)
+_predecessor = jobs.alias("predecessor")
+_blocked = and_(
+    jobs.c.dependent,
+    exists(
+        select(dependencies.c.job_id)
+        .join(_predecessor, _predecessor.c.job_id == dependencies.c.predecessor_id)
+        .where(dependencies.c.job_id == jobs.c.job_id, _predecessor.c.status.in_(UNFINISHED))
+        .correlate(jobs)
+    ),
+)
+_recoveries = transitions.alias("recoveries")
+# Looked up for the few unfinished rows only.
+_last_recovery = (
+    select(_recoveries.c.reason)
+    .where(_recoveries.c.job_id == jobs.c.job_id, _recoveries.c.name == "recovered")
+    .order_by(_recoveries.c.id.desc())
+    .limit(1)
+    .correlate(jobs)
+    .scalar_subquery()
+)
+_reason = case(
+    (_unfinished, func.coalesce(func.nullif(jobs.c.held_reason, ""), _last_recovery)),
+    else_=admissions.c.outcome_reason,
+)
+_SAID = (
+    admissions.c.job_id,
+    admissions.c.agent_type,
+    admissions.c.queue,
+    jobs.c.worker,
+    jobs.c.stage,
+    jobs.c.note,
+    _reason,
+    jobs.c.error,
+)
+_WORDS: dict[str, ColumnElement[Any]] = {
+    "status": jobs.c.status,
+    "queue": admissions.c.queue,
+    "agent": admissions.c.agent_type,
+    "owner": admissions.c.owner,
+    "worker": jobs.c.worker,
+    "stage": jobs.c.stage,
+    "id": admissions.c.job_id,
+    "thread": admissions.c.thread_id,
+}
+_NUMBERS: dict[str, Callable[[float], ColumnElement[Any]]] = {
+    "left": lambda now: case((_unfinished, admissions.c.deadline - literal(now))),
+    "age": lambda now: literal(now) - admissions.c.accepted_at,
+    "try": lambda _now: jobs.c.attempt,
+    "priority": lambda _now: jobs.c.priority,
+    "epoch": lambda _now: attempts.c.epoch,
+}
+
+
+def narrow(term: Term, now: float) -> Narrowed:
+    """What the records say of one term; ``now`` in Unix seconds."""
+    narrowed = _of(term, now)
+    if not term.negated:
+        return narrowed
+    return Narrowed(not_(func.coalesce(narrowed.where, false()))) if narrowed.exact else UNKNOWN
+
+
+def _of(term: Term, now: float) -> Narrowed:
+    if term.name in _NUMBERS:
+        return Narrowed(_number(_NUMBERS[term.name](now), term))
+    if not (term.value.isascii() and term.value.isprintable()):
+        return UNKNOWN
+    if not term.name:
+        return _free(term.value, now)
+    if term.name == "state":
+        return _states(_wanted_states(term), now)
+    return _word(term) if term.name in _WORDS else UNKNOWN
+
+
+def _number(column: ColumnElement[Any], term: Term) -> Condition:
+    numbers = term.numbers
+    if term.operator in (":", "="):
+        return column.in_(numbers)
+    (bound,) = numbers
+    match term.operator:
+        case "<":
+            return column < bound
+        case "<=":
+            return column <= bound
+        case ">":
+            return column > bound
+        case _:
+            return column >= bound
+
+
+def _word(term: Term) -> Narrowed:
+    if "[" in term.value:  # a set of characters, which LIKE does not have
+        return UNKNOWN
+    column = func.coalesce(func.lower(_WORDS[term.name]), "")
+    exact = [word for word in term.choices if not is_pattern(word) and term.name not in BY_PREFIX]
+    patterns = [_like(word, term) for word in term.choices if word not in exact]
+    conditions = [column.like(pattern, escape="/") for pattern in patterns]
+    return Narrowed(or_(column.in_(exact), *conditions))
+
+
+def _like(word: str, term: Term) -> str:
+    escaped = word.replace("/", "//").replace("%", "/%").replace("_", "/_")
+    beginning = term.name in BY_PREFIX and not is_pattern(word)
+    return escaped.replace("*", "%").replace("?", "_") + ("%" if beginning else "")
+
+
+def _wanted_states(term: Term) -> frozenset[str]:
+    wanted: set[str] = set()
+    for word in term.choices:
+        if is_pattern(word):
+            wanted |= {one for one in STATE_WORDS["unfinished"] | FINISHED if fnmatchcase(one, word)}
+        else:
+            wanted |= STATE_WORDS[word]
+    return frozenset(wanted)
+
+
+def _states(wanted: frozenset[str], now: float) -> Narrowed:
+    """Rows shown with one of these words."""
+    silent = func.coalesce(and_(_slot_taken, attempts.c.heartbeat_at < now - GHOST_S), false())
+    runs = and_(_unfinished, jobs.c.status == Status.RUNNING)
+    told: dict[str, Condition] = {
+        **{outcome: admissions.c.outcome == outcome for outcome in FINISHED},
+        "running": and_(runs, not_(silent)),
+        "ghost": and_(runs, silent),
+        "held": and_(_unfinished, jobs.c.status != Status.RUNNING, jobs.c.held_reason.is_not(None)),
+        "backlog": and_(_unstarted, not_(_delivered), not_(_blocked)),
+    }
+    conditions = [condition for word, condition in told.items() if word in wanted]
+    narrowed = _with_dask(wanted)
+    where = and_(not_(func.coalesce(_cancelling, false())), or_(false(), *conditions, narrowed.where))
+    return Narrowed(or_(where, _cancelling) if "cancelling" in wanted else where, narrowed.exact)
+
+
+def _with_dask(wanted: frozenset[str]) -> Narrowed:
+    """The states that Dask's picture tells apart: of what was handed over, and of what waits for others."""
+    among = {State.WAITING, State.QUEUED, State.ASSIGNED} & wanted
+    handed = and_(_unstarted, or_(_delivered, _blocked))
+    if len(among) == 3:
+        return Narrowed(handed)
+    return Narrowed(handed if among else false(), exact=not among)
+
+
+def _free(wanted: str, now: float) -> Narrowed:
+    texts = [func.coalesce(column, "") for column in _SAID]
+    together: ColumnElement[Any] = texts[0]
+    for text in texts[1:]:
+        together = together.concat("\n").concat(text)
+    said = func.lower(together).contains(wanted, autoescape=True)
+    states = {state for state in State if wanted in state}
+    # The text names a cancelled job cancelled and a late one running, whatever its column says of it.
+    words = frozenset(states) | (frozenset({"ghost"}) if State.RUNNING in states else frozenset())
+    if State.CANCELLED in states:
+        words |= {"cancelling"}
+    if not words:
+        return Narrowed(said)
+    narrowed = _states(words, now)
+    return Narrowed(or_(said, narrowed.where), narrowed.exact)
