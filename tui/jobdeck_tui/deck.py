@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import (
@@ -28,7 +29,9 @@ from jobdeck_tui.core.event_feed import EventFeed, Told
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.reading import Reading
+from jobdeck_tui.core.row_filter import FilterHistory, RowFilter
 from jobdeck_tui.core.selection import Selection
+from jobdeck_tui.core.table_fields import AUDIT, FAILURES, QUEUES, WORKERS
 
 ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
@@ -76,6 +79,13 @@ class Deck:
         self.queues: Reading[Queue] = Reading()
         self.failures: Reading[Failure] = Reading()
         self.audit: Reading[AuditRow] = Reading()
+        self.filters: dict[str, RowFilter[Any]] = {
+            "queues": RowFilter(QUEUES),
+            "failures": RowFilter(FAILURES),
+            "audit": RowFilter(AUDIT),
+            "workers": RowFilter(WORKERS),
+        }
+        self.histories: dict[str, FilterHistory] = {}
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
         self.start_words = ""
@@ -229,6 +239,10 @@ class Deck:
     def graces(self) -> list[Tracked]:
         """The acts whose grace runs."""
         return [tracked for tracked in self.acts.unfinished() if tracked.phase is Phase.GRACE]
+
+    def filter_history(self, name: str) -> FilterHistory:
+        """The filters that were used in one place."""
+        return self.histories.setdefault(name, FilterHistory())
 
     # Drills
 

@@ -69,7 +69,13 @@ class JobsScreen(ActingScreen):
         with Container(id="list-and-preview"):
             yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
             yield Preview(id="preview")
-        yield FilterLine(self._filter_entered, typed=self._filter_typed, complete=JOBS.complete, id="filter")
+        yield FilterLine(
+            self._filter_entered,
+            typed=self._filter_typed,
+            complete=lambda source: JOBS.complete(source, self.deck.jobs),
+            history=self.deck.filter_history("jobs"),
+            id="filter",
+        )
 
     @property
     def table(self) -> VirtualTable:

@@ -1,13 +1,13 @@
 """Queues: how deep, how old, how fast; one is paused and let go on from here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Queue
 from jobdeck_tui.core.columns import Column
-from jobdeck_tui.screens.table import MOVE_BINDINGS, TableScreen
+from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
 from jobdeck_tui.text.format import NONE, age, duration, number, plural
 from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
@@ -25,11 +25,12 @@ class QueuesScreen(TableScreen):
     """A line for each queue; acts are for the one under the cursor."""
 
     TITLE_WORDS = "Queues"
+    FILTER = "queues"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Its jobs", key_display="enter"),
         Binding("p", "pause", "Pause"),
         Binding("r", "resume", "Resume"),
-        *MOVE_BINDINGS,
+        *TABLE_BINDINGS,
     ]
     COLUMNS = (
         Column("name", "QUEUE", 15, to_width=99),
@@ -67,9 +68,9 @@ class QueuesScreen(TableScreen):
             pieces.append(("  none is paused. RISK: jobs predicted to miss their deadline.", "faint"))
         return pieces
 
-    def row_ids(self) -> Sequence[str]:
+    def rows(self) -> Mapping[str, Queue]:
         """By name."""
-        return [queue.name for queue in self.deck.queues.items or ()]
+        return {queue.name: queue for queue in self.deck.queues.items or ()}
 
     def cell(self, row_id: str, key: str) -> Cell:
         """A figure of one queue."""
