@@ -23,6 +23,7 @@ from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.client.workers import Failure
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
+from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.event_feed import EventFeed, Told
@@ -90,6 +91,10 @@ class Deck:
         self.server_words = ""
         self.start_words = ""
         self.badge = ""
+        self.read_only = False
+        self.guarded = False
+        self.views: Mapping[str, SavedView] = {}
+        self.theme = ""
         self.unreadable = 0
         self.awaited: Awaited | None = None
         self._notice: Notice | None = None
@@ -229,6 +234,8 @@ class Deck:
 
     def refusal(self) -> str:
         """Why no act may go out now; empty when acts may."""
+        if self.read_only:
+            return "Not sent: this deck is read-only."
         truth = self.truth()
         if not truth.live:
             return f"Not sent: {truth.text}. Acts go out only when LIVE."

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from time import perf_counter
 
 from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.sort import next_column, order
+from jobdeck_tui.core.view_state import ViewState
 
 REARRANGE_SECONDS = 1.0
 
@@ -21,6 +23,7 @@ class JobList:
         self.filter_error = ""
         self.sort_column = "risk"
         self.reverse = False
+        self.columns: tuple[str, ...] = ()
         self.matching = 0
         self._matches: Callable[[Job, float], bool] | None = None
         self._frozen: dict[str, Job] | None = None
@@ -50,6 +53,17 @@ class JobList:
         self.filter_error = ""
         matching = sum(1 for job in self._jobs if matches(job, now))
         return f"{matching} of {len(self._jobs)} match, Enter shows them"
+
+    def show_view(self, view: SavedView) -> None:
+        """Shows a saved view."""
+        self.filter_by(view.filter)
+        self.sort_column, self.reverse, self.columns = view.sort, view.reverse, view.columns
+
+    def show_state(self, state: ViewState) -> None:
+        """Shows the list as it was left."""
+        self.filter_by(state.filter)
+        self.filter_error = ""
+        self.sort_column, self.reverse, self.columns = state.sort, state.reverse, state.columns
 
     def sort_next(self, step: int = 1) -> None:
         """Sorts by the next column."""

@@ -12,10 +12,11 @@ from textual.timer import Timer
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.cluster_words import strip
-from jobdeck_tui.core.columns import Column, visible
+from jobdeck_tui.core.columns import Column, chosen, visible
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.screens.choice import Choice
 from jobdeck_tui.screens.job_cells import job_cell
 from jobdeck_tui.widgets.counts import Counts
 from jobdeck_tui.widgets.filter_line import FilterLine
@@ -45,6 +46,7 @@ class JobsScreen(ActingScreen):
         Binding("escape", "leave", "Clear range, marks, filter, freeze", show=False),
         Binding("s", "sort(1)", "Sort by the next column", show=False),
         Binding("S", "reverse", "Reverse the order", show=False),
+        Binding("v", "view", "Saved views", show=False),
         Binding("p", "freeze", "Freeze the view, or let it go on", show=False),
         Binding("y", "copy_id", "Copy the id", show=False),
         Binding("Y", "copy_row", "Copy the row as JSON", show=False),
@@ -103,9 +105,8 @@ class JobsScreen(ActingScreen):
 
     # Drawing
 
-    @staticmethod
-    def _columns_for(width: int) -> Columns:
-        return visible(width)
+    def _columns_for(self, width: int) -> Columns:
+        return visible(width, chosen(self.deck.job_list.columns))
 
     def _cells(self, row_id: str, columns: Columns) -> Sequence[Cell]:
         job = self.seen_job(row_id)
@@ -239,6 +240,21 @@ class JobsScreen(ActingScreen):
     def action_filter(self) -> None:
         """Opens the filter."""
         self.query_one(FilterLine).open(self.deck.job_list.filter_source)
+
+    def action_view(self) -> None:
+        """Lets one of the saved views be chosen."""
+        views = self.deck.views
+        if not views:
+            self.program.tell("No view is saved: 'jobdeck config' says where views are written.")
+            return
+
+        def answered(name: str | None) -> None:
+            if name is not None:
+                self.deck.job_list.show_view(views[name])
+                self.flush(everything=True)
+
+        options = [(view.name, f"{view.filter or 'all jobs'}  by {view.sort}") for view in views.values()]
+        self.app.push_screen(Choice("Which view?", options), answered)
 
     def action_open(self) -> None:
         """Opens the job under the cursor."""
