@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tests.bench import deck, heartbeats, latency, planning, recovery, submitting, throughput
+from tests.bench import deck, heartbeats, latency, lists, planning, recovery, submitting, throughput
 from tests.bench.figures import Figure
 from tests.bench.server import Server, running_server
 
@@ -18,6 +18,7 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "recovery": recovery.measure,
     "planning": planning.measure,
     "heartbeats": heartbeats.measure,
+    "lists": lists.measure,
     "deck": deck.measure,
 }
 

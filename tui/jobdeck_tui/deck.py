@@ -32,6 +32,7 @@ from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.core.row_filter import FilterHistory, RowFilter
 from jobdeck_tui.core.selection import Selection
+from jobdeck_tui.core.server_list import LISTED_MAX, ServerList
 from jobdeck_tui.core.table_fields import AUDIT, FAILURES, QUEUES, WORKERS
 
 ARMED_SECONDS = 30.0
@@ -119,10 +120,32 @@ class Deck:
         return news
 
     def take_jobs(self, rows: Iterable[Job]) -> None:
-        """Rows of the feed or of a page."""
+        """Rows of the feed or of a page; where the server lists them, of those that are here."""
         rows = list(rows)
+        listed = self.job_list.server_list
+        if listed is not None:
+            listed.changed()
+            here = [job for job in rows if job.job_id in self.jobs]
+        elif len(self.jobs) > LISTED_MAX:
+            self.list_by_server(len(self.jobs))
+            here = []
+        else:
+            here = rows
+        self._changed |= self.jobs.apply(here)
+        self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
+
+    def list_by_server(self, total: int) -> None:
+        """There are too many jobs to keep: from now on only those are here that the server was asked for."""
+        if self.job_list.server_list is None:
+            self.job_list.server_list = ServerList(total)
+
+    def take_server_rows(self, rows: Collection[Job]) -> None:
+        """The rows that the list shows, as the server gave them; others are kept only while an act is for them."""
+        kept = {job.job_id for job in rows}.union(self.selection.marked)
+        kept |= {tracked.job_id for tracked in self.acts.unfinished()}
         self._changed |= self.jobs.apply(rows)
         self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
+        self.keep_jobs(kept)
 
     def take_event(self, told: Told) -> None:
         """One stored event of any job."""

@@ -8,6 +8,7 @@ from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.jobs import JobSet
+from jobdeck_tui.core.server_list import ServerList
 from jobdeck_tui.core.sort import next_column, order
 from jobdeck_tui.core.view_state import ViewState
 
@@ -25,6 +26,8 @@ class JobList:
         self.reverse = False
         self.columns: tuple[str, ...] = ()
         self.matching = 0
+        self.server_list: ServerList | None = None
+        """Where there are too many jobs to keep: what the server lists."""
         self._matches: Callable[[Job, float], bool] | None = None
         self._frozen: dict[str, Job] | None = None
         self._arranged_at = float("-inf")
@@ -51,6 +54,8 @@ class JobList:
             self.filter_error = str(error)
             return ""
         self.filter_error = ""
+        if self.server_list is not None:
+            return "Enter asks the server for what matches"
         matching = sum(1 for job in self._jobs if matches(job, now))
         return f"{matching} of {len(self._jobs)} match, Enter shows them"
 
@@ -88,6 +93,15 @@ class JobList:
         """The job as the list shows it."""
         return self._jobs.get(job_id) if self._frozen is None else self._frozen.get(job_id)
 
+    @property
+    def total(self) -> int:
+        """How many jobs there are, here or on the server."""
+        return len(self._jobs) if self.server_list is None else self.server_list.total
+
+    def rearrange(self) -> None:
+        """The order is to be made anew at the next look."""
+        self._arranged_at = float("-inf")
+
     def due(self, now: float) -> bool:
         """Whether the order should be made anew: time alone changes it too, as deadlines come near."""
         waited = now - self._arranged_at
@@ -98,6 +112,9 @@ class JobList:
     def arrange(self, now: float) -> list[str]:
         """The ids to show, in order; ``now`` in Unix seconds."""
         self._arranged_at, self._arranged_revision = now, self._jobs.revision
+        if (listed := self.server_list) is not None:
+            self.matching = listed.matching
+            return [job_id for job_id in listed.ids if self.job(job_id) is not None]
         began = perf_counter()
         jobs = list(self._jobs) if self._frozen is None else list(self._frozen.values())
         if (matches := self._matches) is not None:

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import ContentSwitcher
 
 from jobdeck_tui.client.artifacts import Artifact
-from jobdeck_tui.client.models import Effect, Notification
+from jobdeck_tui.client.models import Effect, Job, Notification
 from jobdeck_tui.core.artifact_rows import artifact_rows
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.core.eligibility import Act
@@ -100,6 +100,10 @@ class JobScreen(ActingScreen):
     def targets(self) -> tuple[str, ...]:
         """Acts on this screen are for this job."""
         return (self.view.job_id,)
+
+    def seen_job(self, job_id: str) -> Job | None:
+        """The list's row, else the one of the job's own record."""
+        return super().seen_job(job_id) or (self.view.detail.job if self.view.detail else None)
 
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws what changed."""

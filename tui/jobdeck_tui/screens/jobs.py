@@ -18,6 +18,7 @@ from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.choice import Choice
 from jobdeck_tui.screens.job_cells import job_cell
+from jobdeck_tui.text.format import number
 from jobdeck_tui.widgets.counts import Counts
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.preview import Preview
@@ -120,6 +121,7 @@ class JobsScreen(ActingScreen):
         """Draws what changed."""
         deck, jobs, table = self.deck, self.deck.job_list, self.table
         covered = self.app.screen is not self
+        self.program.link.pager.look(table.cursor)
         if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
         changed = deck.drain_changed()
@@ -160,13 +162,15 @@ class JobsScreen(ActingScreen):
             line.show([(f" ⚠ {differences[0]}{more}", "warn")])
         shown = deck.job_list
         self.query_one(FilterLine).refresh_line(
-            shown.filter_source, shown.matching, len(deck.jobs), self._list_words()
+            shown.filter_source, shown.matching, shown.total, self._list_words()
         )
 
     def _list_words(self) -> list[Piece]:
         shown, pieces = self.deck.job_list, []
         if shown.sort_column != "risk" or shown.reverse:
             pieces.append((f" by {shown.sort_column}{' reversed' if shown.reverse else ''} ", "notice"))
+        if shown.server_list is not None:
+            pieces.append((f" {shown.server_list.words(shown.sort_column)} ", "notice"))
         if marks := len(self.deck.selection):
             pieces.append((f" {marks} marked ", "strong"))
         if self.deck.selection.anchor is not None:
@@ -282,6 +286,10 @@ class JobsScreen(ActingScreen):
     def action_mark_all(self) -> None:
         """Marks all that the filter shows."""
         self.deck.selection.mark_all(self.table.shown_ids)
+        listed = self.deck.job_list.server_list
+        if listed is not None and listed.more:
+            here, all_of_them = number(len(self.table.shown_ids)), number(listed.matching)
+            self.program.tell(f"Marked are the {here} rows that are here, not all {all_of_them} that match.")
         self.flush()
 
     def action_leave(self) -> None:
