@@ -52,13 +52,11 @@ def list_jobs(
     order, terms = Order(sort, at), parse(filter)
     place = None if cursor is None else _decode(cursor, sort)
     with serving.database.read() as tx:
-        total = rows.total(tx)
-        search = Search.of(terms, at)
+        total, search = rows.total(tx), Search.of(terms, at)
         if search.rest or order.name not in SORTS:
             matching, found = _ask_rows(serving, tx, search, order, place, at)
         else:
-            matching = search.count(tx) if terms else total
-            found = _ask_records(serving, tx, search, sort, place, limit + 1, at)
+            matching, found = _ask_records(serving, tx, search, sort, place, limit + 1, at)
     shown = found[:limit]
     more = len(found) > limit
     return shapes.answer(
@@ -79,13 +77,13 @@ def _ask_records(
     place: Place | None,
     count: int,
     at: float,
-) -> list[JobView]:
-    """The rows behind the place, where the records alone tell which they are."""
+) -> tuple[int, list[JobView]]:
+    """How many rows match, and those behind the place, where the records alone tell which they are."""
     try:
-        sources = search.page(tx, sort, now=at, after=place, limit=count)
+        matching, sources = search.page(tx, sort, now=at, after=place, limit=count)
     except TypeError:
         raise _bad_cursor() from None
-    return serving.board.views(tx, sources)
+    return matching, serving.board.views(tx, sources)
 
 
 def _ask_rows(

@@ -8,7 +8,20 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, exists, false, func, literal, not_, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    case,
+    exists,
+    false,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+)
 
 from jobdeck_backend.jobs.filter_terms import BY_PREFIX, GHOST_S, STATE_WORDS, Term, is_pattern
 from jobdeck_backend.jobs.records import UNFINISHED, Status
@@ -28,20 +41,28 @@ class Narrowed(NamedTuple):
 UNKNOWN = Narrowed(true(), exact=False)
 
 _unfinished = admissions.c.outcome.is_(None)
-_slot_taken = and_(attempts.c.heartbeat_at.is_not(None), attempts.c.ended_at.is_(None))
-_cancelling = and_(
-    jobs.c.cancel_requested_at.is_not(None), jobs.c.cancel_acknowledged_at.is_(None), _slot_taken
+# What few jobs are is looked up once, for all rows together: no row need be joined for it.
+_jobs, _attempts, _predecessors = jobs.alias("some"), attempts.alias("live"), jobs.alias("predecessors")
+_slot_taken = and_(
+    _attempts.c.job_id == _jobs.c.job_id,
+    _attempts.c.attempt == _jobs.c.attempt,
+    _attempts.c.ended_at.is_(None),
 )
-_unstarted = and_(_unfinished, jobs.c.status != Status.RUNNING, jobs.c.held_reason.is_(None))
-_delivered = jobs.c.delivered_epoch.is_not(None)
-_predecessor = jobs.alias("predecessor")
+_unacknowledged = and_(_jobs.c.cancel_requested_at.is_not(None), _jobs.c.cancel_acknowledged_at.is_(None))
+_cancelling = select(_jobs.c.job_id).where(_unacknowledged, exists().where(_slot_taken))
+_running = select(_jobs.c.job_id).where(_jobs.c.status == Status.RUNNING)
+_submitted = select(_jobs.c.job_id).where(_jobs.c.status == Status.SUBMITTED)
+HELD = _submitted.where(_jobs.c.held_reason.is_not(None))
+"""The ids of jobs that wait for a person."""
+_unstarted = _submitted.where(_jobs.c.held_reason.is_(None))
+_delivered = _jobs.c.delivered_epoch.is_not(None)
 _blocked = and_(
-    jobs.c.dependent,
+    _jobs.c.dependent,
     exists(
         select(dependencies.c.job_id)
-        .join(_predecessor, _predecessor.c.job_id == dependencies.c.predecessor_id)
-        .where(dependencies.c.job_id == jobs.c.job_id, _predecessor.c.status.in_(UNFINISHED))
-        .correlate(jobs)
+        .join(_predecessors, _predecessors.c.job_id == dependencies.c.predecessor_id)
+        .where(dependencies.c.job_id == _jobs.c.job_id, _predecessors.c.status.in_(UNFINISHED))
+        .correlate(_jobs)
     ),
 )
 _recoveries = transitions.alias("recoveries")
@@ -96,6 +117,8 @@ def narrow(term: Term, now: float) -> Narrowed:
 
 
 def _of(term: Term, now: float) -> Narrowed:
+    if term.name == "slack":  # the forecast knows it of unfinished jobs only
+        return Narrowed(and_(_unfinished, admissions.c.deadline.is_not(None)), exact=False)
     if term.name in _NUMBERS:
         return Narrowed(_number(_NUMBERS[term.name](now), term))
     if not (term.value.isascii() and term.value.isprintable()):
@@ -151,28 +174,26 @@ def _wanted_states(term: Term) -> frozenset[str]:
 
 def _states(wanted: frozenset[str], now: float) -> Narrowed:
     """Rows shown with one of these words."""
-    silent = func.coalesce(and_(_slot_taken, attempts.c.heartbeat_at < now - GHOST_S), false())
-    runs = and_(_unfinished, jobs.c.status == Status.RUNNING)
-    told: dict[str, Condition] = {
-        **{outcome: admissions.c.outcome == outcome for outcome in FINISHED},
-        "running": and_(runs, not_(silent)),
-        "ghost": and_(runs, silent),
-        "held": and_(_unfinished, jobs.c.status != Status.RUNNING, jobs.c.held_reason.is_not(None)),
-        "backlog": and_(_unstarted, not_(_delivered), not_(_blocked)),
+    silent = exists().where(_slot_taken, _attempts.c.heartbeat_at < now - GHOST_S)
+    among: dict[str, Select[Any]] = {
+        "running": _running.where(not_(silent)),
+        "ghost": _running.where(silent),
+        "held": HELD,
+        "backlog": _unstarted.where(not_(_delivered), not_(_blocked)),
     }
-    conditions = [condition for word, condition in told.items() if word in wanted]
-    narrowed = _with_dask(wanted)
-    where = and_(not_(func.coalesce(_cancelling, false())), or_(false(), *conditions, narrowed.where))
-    return Narrowed(or_(where, _cancelling) if "cancelling" in wanted else where, narrowed.exact)
+    conditions: list[Condition] = [admissions.c.outcome.in_(sorted(FINISHED & wanted))]
+    conditions += [_one_of(jobs_so) for word, jobs_so in among.items() if word in wanted]
+    told_by_dask = {State.WAITING, State.QUEUED, State.ASSIGNED} & wanted
+    if told_by_dask:
+        conditions.append(_one_of(_unstarted.where(or_(_delivered, _blocked))))
+    where = and_(or_(*conditions), admissions.c.job_id.not_in(_cancelling))
+    if "cancelling" in wanted:
+        where = or_(where, admissions.c.job_id.in_(_cancelling))
+    return Narrowed(where, exact=len(told_by_dask) in (0, 3))
 
 
-def _with_dask(wanted: frozenset[str]) -> Narrowed:
-    """The states that Dask's picture tells apart: of what was handed over, and of what waits for others."""
-    among = {State.WAITING, State.QUEUED, State.ASSIGNED} & wanted
-    handed = and_(_unstarted, or_(_delivered, _blocked))
-    if len(among) == 3:
-        return Narrowed(handed)
-    return Narrowed(handed if among else false(), exact=not among)
+def _one_of(jobs_so: Select[Any]) -> Condition:
+    return and_(_unfinished, admissions.c.job_id.in_(jobs_so))
 
 
 def _free(wanted: str, now: float) -> Narrowed:
