@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
-    Select,
     and_,
     case,
     exists,
@@ -43,13 +42,13 @@ UNKNOWN = Narrowed(true(), exact=False)
 _unfinished = admissions.c.outcome.is_(None)
 # What few jobs are is looked up once, for all rows together: no row need be joined for it.
 _jobs, _attempts, _predecessors = jobs.alias("some"), attempts.alias("live"), jobs.alias("predecessors")
-_slot_taken = and_(
-    _attempts.c.job_id == _jobs.c.job_id,
-    _attempts.c.attempt == _jobs.c.attempt,
-    _attempts.c.ended_at.is_(None),
+# From the few attempts that go on, which an index holds.
+_live = (
+    select(_attempts.c.job_id)
+    .join(_jobs, and_(_jobs.c.job_id == _attempts.c.job_id, _jobs.c.attempt == _attempts.c.attempt))
+    .where(_attempts.c.ended_at.is_(None))
 )
-_unacknowledged = and_(_jobs.c.cancel_requested_at.is_not(None), _jobs.c.cancel_acknowledged_at.is_(None))
-_cancelling = select(_jobs.c.job_id).where(_unacknowledged, exists().where(_slot_taken))
+_cancelling = _live.where(_jobs.c.cancel_requested_at.is_not(None), _jobs.c.cancel_acknowledged_at.is_(None))
 _running = select(_jobs.c.job_id).where(_jobs.c.status == Status.RUNNING)
 _submitted = select(_jobs.c.job_id).where(_jobs.c.status == Status.SUBMITTED)
 HELD = _submitted.where(_jobs.c.held_reason.is_not(None))
@@ -174,26 +173,26 @@ def _wanted_states(term: Term) -> frozenset[str]:
 
 def _states(wanted: frozenset[str], now: float) -> Narrowed:
     """Rows shown with one of these words."""
-    silent = exists().where(_slot_taken, _attempts.c.heartbeat_at < now - GHOST_S)
-    among: dict[str, Select[Any]] = {
-        "running": _running.where(not_(silent)),
-        "ghost": _running.where(silent),
-        "held": HELD,
-        "backlog": _unstarted.where(not_(_delivered), not_(_blocked)),
+    silent = _live.where(_attempts.c.heartbeat_at < now - GHOST_S)
+    among: dict[str, Condition] = {
+        "running": and_(admissions.c.job_id.in_(_running), admissions.c.job_id.not_in(silent)),
+        "ghost": and_(admissions.c.job_id.in_(_running), admissions.c.job_id.in_(silent)),
+        "held": admissions.c.job_id.in_(HELD),
+        "backlog": admissions.c.job_id.in_(_unstarted.where(not_(_delivered), not_(_blocked))),
     }
-    conditions: list[Condition] = [admissions.c.outcome.in_(sorted(FINISHED & wanted))]
-    conditions += [_one_of(jobs_so) for word, jobs_so in among.items() if word in wanted]
+    conditions = [and_(_unfinished, condition) for word, condition in among.items() if word in wanted]
     told_by_dask = {State.WAITING, State.QUEUED, State.ASSIGNED} & wanted
     if told_by_dask:
-        conditions.append(_one_of(_unstarted.where(or_(_delivered, _blocked))))
-    where = and_(or_(*conditions), admissions.c.job_id.not_in(_cancelling))
+        handed = admissions.c.job_id.in_(_unstarted.where(or_(_delivered, _blocked)))
+        conditions.append(and_(_unfinished, handed))
+    if len(told_by_dask) == 3 and among.keys() <= wanted:
+        conditions = [_unfinished]  # all of them, whatever they do
+    if ended := sorted(FINISHED & wanted):
+        conditions.append(admissions.c.outcome.in_(ended))
+    where = and_(or_(false(), *conditions), admissions.c.job_id.not_in(_cancelling))
     if "cancelling" in wanted:
         where = or_(where, admissions.c.job_id.in_(_cancelling))
     return Narrowed(where, exact=len(told_by_dask) in (0, 3))
-
-
-def _one_of(jobs_so: Select[Any]) -> Condition:
-    return and_(_unfinished, admissions.c.job_id.in_(jobs_so))
 
 
 def _free(wanted: str, now: float) -> Narrowed:
