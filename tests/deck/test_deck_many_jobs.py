@@ -31,7 +31,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> None:
     async def go() -> None:
         async with deck_on(url) as pilot:
-            await until(pilot, lambda: f"first 500 of {COUNT:,} from the server" in screen_text(pilot))
+            await until(pilot, lambda: f"server: first 500 of {COUNT:,}" in screen_text(pilot))
             deck = program(pilot).deck
             assert len(deck.jobs) == 500
             assert "FAILED" in lines(pilot)[6]  # by risk: what failed a moment ago, before what has time left
@@ -41,7 +41,7 @@ def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> 
             await press(pilot, "enter", "s")
             await until(
                 pilot,
-                lambda: "by id" in screen_text(pilot) and "all 150 from the server" in screen_text(pilot),
+                lambda: "by id" in screen_text(pilot) and "server: all 150" in screen_text(pilot),
             )
             assert f"filter: state:failed queue:queue-1  150 of {COUNT}" in screen_text(pilot)
             shown = list(deck.job_list.arrange(deck.now()))
@@ -62,7 +62,7 @@ def test_what_changes_and_what_is_new_comes_into_the_list(url: str) -> None:
             deck = program(pilot).deck
             await press(pilot, "slash")
             await burst(pilot, f"queue:{PAUSED}", "enter")
-            await until(pilot, lambda: f"all {WAITING} from the server" in screen_text(pilot))
+            await until(pilot, lambda: f"server: all {WAITING}" in screen_text(pilot))
             async with Api(url) as api:
                 work = json.dumps({"stages": []})
                 await api.submit(
@@ -106,4 +106,4 @@ def test_every_column_is_an_order_of_the_servers_or_the_deck_says_that_it_is_not
     assert server_sort("note", reverse=True) == "-risk"
     listed = ServerList(3)
     listed.take(["a"], total=3, matching=1, more=False, now=0.0, took=0.0)
-    assert listed.words("note") == "all 1 from the server; it has no order by note, this is by risk"
+    assert listed.words("note") == "server: all 1; it has no order by note, this is by risk"

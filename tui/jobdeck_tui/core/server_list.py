@@ -96,11 +96,11 @@ class ServerList:
         self._answered_at = now
 
     def words(self, column: str) -> str:
-        """Say what the list is, as in ``first 500 of 39,000, the server's order``."""
+        """Say what the list is, as in ``server: first 500 of 39,000``."""
         if self.trouble:
             return f"the server's list could not be read, trying again: {self.trouble}"
         if not self.read:
             return f"{self.total:,} jobs: asking the server …"
         rows = f"first {len(self.ids):,} of {self.matching:,}" if self.more else f"all {self.matching:,}"
         order = "" if column in SERVER_SORTS else f"; it has no order by {column}, this is by risk"
-        return f"{rows} from the server{order}"
+        return f"server: {rows}{order}"

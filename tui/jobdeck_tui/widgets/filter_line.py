@@ -149,13 +149,14 @@ class FilterLine(Vertical):
 
     def refresh_line(self, source: str, matching: int, total: int, also: Iterable[Piece] = ()) -> None:
         """Draws what holds."""
-        self._held = list(also)
+        self._held = []
         if source:
             self._held += [
                 (f" filter: {source}", "strong"),
                 (f"  {matching} of {total}", ""),
-                ("  esc clears", "faint"),
+                ("  esc clears ", "faint"),
             ]
+        self._held += also
         self._draw()
 
     def _draw(self) -> None:
