@@ -64,3 +64,11 @@ def test_a_profile_is_the_server_that_every_command_means(jobdeck):
     assert "write it as http://host:port" in jobdeck(
         '[profiles.a]\nurl = "ftp://a"', "list", "--profile", "a", code=2
     )
+
+
+def test_a_read_only_profile_is_only_looked_at(jobdeck):
+    text = '[profiles.prod]\nurl = "http://127.0.0.1:9"\nread_only = true\n'
+    for words in (["cancel", "one"], ["prune", "--older-than", "7d"], ["reconcile", "--apply"]):
+        assert "Profile prod is read-only" in jobdeck(text, "--profile", "prod", *words, code=4)
+    for words in (["list"], ["prune", "--older-than", "7d", "--dry-run"], ["reconcile"]):
+        assert "127.0.0.1:9" in jobdeck(text, "--profile", "prod", *words, code=3)

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
@@ -300,7 +301,13 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self._close_messages_no_wait()
 
 
-def run(opening: Opening) -> int:
+def run(server: str | None, state_dir: Path | None, *, read_only: bool = False) -> int:
+    """Runs the deck on one server (None: the backend of ``state_dir``) with defaults; gives the exit code."""
+    profile = Profile("local", server, read_only=read_only)
+    return open_deck(Opening(profile, safe=True, state_dir=state_dir))
+
+
+def open_deck(opening: Opening) -> int:
     """Runs the deck until it is left and gives the exit code; another server is a deck that begins anew.
 
     A profile without an address is the backend of the opening's state directory (default: the user's own): the

@@ -12,7 +12,7 @@ from jobdeck_tui.client.instance import default_state_dir, running_instance
 from jobdeck_tui.config_file import config_path, load_config
 from jobdeck_tui.core.config import Profile
 
-from .exits import NOT_REACHABLE, Exit
+from .exits import NOT_REACHABLE, REFUSED, Exit
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,36 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
     return Target(None, state_dir)
 
 
+CHANGING = frozenset(
+    {
+        *(
+            "submit",
+            "cancel",
+            "expire",
+            "resume",
+            "grant",
+            "clone",
+            "priority",
+            "verdict",
+            "pause",
+            "unpause",
+        ),
+        *("drain", "restart", "resend", "drill", "reconcile", "prune"),
+    }
+)
+
+
+def _refuse_change(target: Target, command: str | None, given: dict[str, Any]) -> None:
+    """Let a command that changes something not go to a server one only looks at.
+
+    Raises:
+        Exit: the server's profile is read-only.
+    """
+    looks = given.get("apply_it") is False or given.get("dry_run") is True
+    if target.named is not None and target.named.read_only and command in CHANGING and not looks:
+        raise Exit(REFUSED, f"Profile {target.named.name} is read-only in {config_path()}: nothing was sent.")
+
+
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--server`` and ``--state-dir``; the command gets ``target``, the group's where it has none."""
 
@@ -113,6 +143,7 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
             target = group
         else:
             target = _target(server, state_dir, profile)
+        _refuse_change(target, click.get_current_context().info_name, kwargs)
         return command(*args, target=target, **kwargs)
 
     return with_target

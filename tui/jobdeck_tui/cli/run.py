@@ -20,10 +20,10 @@ def open_deck(target: Target, *, view: str = "", safe: bool = False, read_only: 
         Exit: this is no terminal a deck could be drawn on.
     """
     refuse_without_terminal()
-    from jobdeck_tui.app import run
+    from jobdeck_tui import app
     from jobdeck_tui.opening import Opening
 
-    return run(
+    return app.open_deck(
         Opening(
             profile=target.named or Profile(_address_name(target.server), target.server),
             config=load_config(config_path()),
