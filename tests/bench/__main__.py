@@ -11,6 +11,7 @@ from tests.bench import (
     deck,
     heartbeats,
     latency,
+    lists,
     planning,
     postgres,
     recovery,
@@ -30,6 +31,7 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "planning": planning.measure,
     "heartbeats": heartbeats.measure,
     "postgres": lambda _server: postgres.measure(),
+    "lists": lists.measure,
     "deck": deck.measure,
 }
 

@@ -21,6 +21,7 @@ from jobdeck_tui.client.models import (
 )
 from jobdeck_tui.client.storage import StorageState
 from jobdeck_tui.deck import Deck
+from jobdeck_tui.opening import Opening
 from textual.events import Key
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
@@ -164,9 +165,13 @@ class NoServer:
 
 
 @asynccontextmanager
-async def running(deck: Deck, columns: int = 80, rows: int = 24) -> AsyncIterator[Pilot[int]]:
-    """The deck, drawn at a size, with no server to reach."""
+async def running(
+    deck: Deck, columns: int = 80, rows: int = 24, *, opening: Opening | None = None
+) -> AsyncIterator[Pilot[int]]:
+    """The deck, drawn at a size, with no server to reach; opened as told."""
     app = DeckApp(NoServer(), deck)
+    if opening is not None:
+        opening.prepare(app)
     async with app.run_test(size=(columns, rows), notifications=True) as pilot:
         while (screen := app.front()) is None or not screen.stands:
             await pilot.pause()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jobdeck_tui.client.models import Event
+from jobdeck_tui.core.event_lines import line_of
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import EVENTS, JOBS
 
@@ -100,7 +101,7 @@ def test_completion_offers_fields_and_known_states():
 
 
 def test_events_are_filtered_in_the_same_language():
-    event = Event("64e50cad", 7, "tool.end", NOW - 5, "web_search", {"data": {"output": "12 hits"}})
+    event = line_of(Event("64e50cad", 7, "tool.end", NOW - 5, "web_search", {"data": {"output": "12 hits"}}))
     for text in ("type:tool", "name:web*", "id:64e5", "age<10s", "seq>=7", '"12 hits"', "!type:llm"):
         assert EVENTS.compile(text)(event, NOW), text
     assert not EVENTS.compile("type:llm")(event, NOW)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from job_views import NOW, running, view
 from jobdeck_backend.errors import InvalidInput
-from jobdeck_backend.jobs.filters import FIELDS, compile_filter
+from jobdeck_backend.jobs.filter_terms import FIELDS
+from jobdeck_backend.jobs.filters import compile_filter
 from jobdeck_backend.jobs.orders import Order
 from jobdeck_backend.jobs.view import JobView
 
@@ -82,7 +83,7 @@ def test_any_text_is_a_filter_or_is_refused(text: str) -> None:
         assert matches(one, NOW) in {True, False}
 
 
-SORTS = ("accepted", "left", "slack", "state", "queue", "worker", "try", "priority", "finished", "id")
+SORTS = ("risk", "accepted", "left", "slack", "state", "queue", "worker", "try", "priority", "finished", "id")
 
 
 @given(
@@ -100,7 +101,7 @@ SORTS = ("accepted", "left", "slack", "state", "queue", "worker", "try", "priori
     size=st.integers(1, 6),
 )
 def test_pages_of_an_order_are_the_whole_list_once(sort: str, rows: list[JobView], size: int) -> None:
-    order, paged = Order(sort), []
+    order, paged = Order(sort, NOW), []
     page = order.sort(rows)[:size]
     while page:
         paged += page
@@ -111,7 +112,7 @@ def test_pages_of_an_order_are_the_whole_list_once(sort: str, rows: list[JobView
 
 def test_an_unknown_order_is_refused_naming_those_there_are() -> None:
     with pytest.raises(InvalidInput, match="accepted, left, slack"):
-        Order("beauty")
+        Order("beauty", NOW)
 
 
 def test_r37_a_cancel_that_no_thread_is_left_to_acknowledge_is_not_pending() -> None:

@@ -8,10 +8,11 @@ from jobdeck_backend.api.board import Board
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery, execution, operators
 from jobdeck_backend.commands.submission import NewJob, submit
+from jobdeck_backend.jobs import orders
 from jobdeck_backend.jobs.states import State
 from jobdeck_backend.scheduling.snapshot import DaskWorker, Snapshot
-from jobdeck_backend.store import rows
 from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.searches import Search
 
 WORKER = DaskWorker("w0-e1", "tcp://127.0.0.1:1", 1, 1, 0, 0, 0, 0.0)
 
@@ -112,7 +113,8 @@ def test_ten_thousand_jobs_are_listed_in_pages_of_a_thousand_in_60_ms_each(datab
     with database.read() as tx:
         while True:
             begun = time.thread_time()
-            page = board.views(tx, rows.page(tx, place, 1000))
+            _, sources = Search((), ()).page(tx, orders.DEFAULT, now=now(), after=place, limit=1000)
+            page = board.views(tx, sources)
             spent.append(time.thread_time() - begun)
             if not page:
                 break

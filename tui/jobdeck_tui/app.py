@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -12,9 +13,11 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.config import Profile, server_words
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
 from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
+from jobdeck_tui.opening import Opening, view_of
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import (
     ControlFilter,
@@ -25,6 +28,7 @@ from jobdeck_tui.safety import (
 )
 from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.screens.choice import Choice
 from jobdeck_tui.screens.cluster import ClusterScreen
 from jobdeck_tui.screens.dialogs import Question
 from jobdeck_tui.screens.drills import DrillsScreen
@@ -38,6 +42,7 @@ from jobdeck_tui.screens.queues import QueuesScreen
 from jobdeck_tui.screens.recovery import RecoveryScreen
 from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.text.format import plural
+from jobdeck_tui.view_file import ViewFile
 
 FLUSH_SECONDS = 0.1
 LOOKS_A_DRAW = 2
@@ -77,6 +82,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         Binding("8", "mode('audit')", "Audit"),
         Binding("q", "leave_program", "Quit"),
         Binding("ctrl+c,ctrl+q", "leave_program", "Quit, from a dialog too", show=False, priority=True),
+        Binding("x", "switch_server", "Another server", show=False),
         Binding("L", "my_acts", "My acts and their results", show=False),
         Binding("question_mark,f1", "help", "Help", key_display="?"),
     ]
@@ -87,6 +93,11 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self.deck = deck or Deck()
         self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
+        self.profiles: Mapping[str, Profile] = {}
+        self.profile_name = ""
+        self.switch_to: Profile | None = None
+        self.view_file: ViewFile | None = None
+        self.first_theme = self.theme
         self._flushed_at = float("-inf")
         self._looks = 0
         self._ticks = 0
@@ -105,6 +116,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
 
     async def on_unmount(self) -> None:
         """Nothing is left open."""
+        self.keep_view()
         await self.link.close()
 
     def end(self, code: int) -> None:
@@ -155,6 +167,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
     def _tick(self) -> None:
         """Asks Dask itself, only while somebody looks at its answer; less often where nothing moves."""
         self._ticks += 1
+        self.keep_view()
         if self.current_mode == "events":
             return
         revision = self.deck.jobs.revision
@@ -213,6 +226,27 @@ class DeckApp(GatedApp, inherit_bindings=False):
         if isinstance(self.screen, DeckScreen):
             self.push_screen(MyActsScreen(self.deck.acts.history(), self.deck.now()))
 
+    def keep_view(self) -> None:
+        """Keeps the view for the next session, where one is kept."""
+        if self.view_file is not None:
+            self.view_file.keep(view_of(self))
+
+    def action_switch_server(self) -> None:
+        """Goes to another server: the deck begins anew there, and nothing of this one comes along."""
+        if not isinstance(self.screen, DeckScreen):
+            return
+        if not self.profiles:
+            self.tell("No other server is known: 'jobdeck config' says where profiles are written.")
+            return
+
+        def answered(name: str | None) -> None:
+            if name is not None and name != self.profile_name:
+                self.switch_to = self.profiles[name]
+                self.action_leave_program()
+
+        options = [(one.name, server_words(one)) for one in self.profiles.values()]
+        self.push_screen(Choice("Which server?", options, self.profile_name), answered)
+
     def action_leave_program(self) -> None:
         """Quits; asks first when an act has not been sent or answered yet."""
         pending = self.link.sender.pending()
@@ -224,6 +258,8 @@ class DeckApp(GatedApp, inherit_bindings=False):
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes:
                 self.end(0)
+            else:
+                self.switch_to = None
 
         self.push_screen(
             Question("drop the acts and quit", lines, ["What is not sent yet will not be."]), answered
@@ -272,28 +308,47 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self._close_messages_no_wait()
 
 
-def run(server: str | None, state_dir: Path | None) -> int:
-    """Runs the deck until it is left and gives the exit code.
+def run(server: str | None, state_dir: Path | None, *, read_only: bool = False) -> int:
+    """Runs the deck on one server (None: the backend of ``state_dir``) with defaults; gives the exit code."""
+    profile = Profile("local", server, read_only=read_only)
+    return open_deck(Opening(profile, safe=True, state_dir=state_dir))
 
-    ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's
-    state directory), or starts one that ends with the deck.
+
+def open_deck(opening: Opening) -> int:
+    """Runs the deck until it is left and gives the exit code; another server is a deck that begins anew.
+
+    A profile without an address is the backend of the opening's state directory (default: the user's own): the
+    deck attaches to it, or starts one that ends with the deck.
     """
-    return run_on(Reaching(server, state_dir))
+    while True:
+        app = _shown(Reaching(opening.profile.url, opening.state_dir), opening)
+        if app is None:
+            return NO_TERMINAL
+        if app.switch_to is None:
+            return app.return_code or 0
+        opening = replace(opening, profile=app.switch_to, view="")
 
 
 def run_on(reaching: Reaching) -> int:
-    """Runs the deck on what ``reaching`` finds or starts, and stops that afterwards."""
+    """Runs the deck on what ``reaching`` finds or starts, with no other server to go to and no view kept."""
+    app = _shown(reaching, Opening(safe=True))
+    return NO_TERMINAL if app is None else app.return_code or 0
+
+
+def _shown(reaching: Reaching, opening: Opening) -> DeckApp | None:
+    """Runs one deck and stops what ``reaching`` started; None where there is no terminal for it."""
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")
-        return NO_TERMINAL
+        return None
     app = DeckApp(reaching)
     app.deck.server_words = reaching.words
     app.deck.badge = reaching.badge
     app.deck.awaited = reaching.awaited
+    opening.prepare(app)
     try:
-        app.run()
+        app.run(mouse=opening.config.mouse)
     finally:
         reaching.stop()
     if app.farewell:
         sys.stderr.write(app.farewell + "\n")
-    return app.return_code or 0
+    return app

@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import (
@@ -22,13 +23,17 @@ from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.client.workers import Failure
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
+from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.event_feed import EventFeed, Told
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.reading import Reading
+from jobdeck_tui.core.row_filter import FilterHistory, RowFilter
 from jobdeck_tui.core.selection import Selection
+from jobdeck_tui.core.server_list import LISTED_MAX, ServerList
+from jobdeck_tui.core.table_fields import AUDIT, FAILURES, QUEUES, WORKERS
 
 ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
@@ -76,10 +81,21 @@ class Deck:
         self.queues: Reading[Queue] = Reading()
         self.failures: Reading[Failure] = Reading()
         self.audit: Reading[AuditRow] = Reading()
+        self.filters: dict[str, RowFilter[Any]] = {
+            "queues": RowFilter(QUEUES),
+            "failures": RowFilter(FAILURES),
+            "audit": RowFilter(AUDIT),
+            "workers": RowFilter(WORKERS),
+        }
+        self.histories: dict[str, FilterHistory] = {}
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
         self.start_words = ""
         self.badge = ""
+        self.read_only = False
+        self.guarded = False
+        self.views: Mapping[str, SavedView] = {}
+        self.theme = ""
         self.unreadable = 0
         self.awaited: Awaited | None = None
         self._notice: Notice | None = None
@@ -104,10 +120,32 @@ class Deck:
         return news
 
     def take_jobs(self, rows: Iterable[Job]) -> None:
-        """Rows of the feed or of a page."""
+        """Rows of the feed or of a page; where the server lists them, of those that are here."""
         rows = list(rows)
+        listed = self.job_list.server_list
+        if listed is not None:
+            listed.changed()
+            here = [job for job in rows if job.job_id in self.jobs]
+        elif len(self.jobs) > LISTED_MAX:
+            self.list_by_server(len(self.jobs))
+            here = []
+        else:
+            here = rows
+        self._changed |= self.jobs.apply(here)
+        self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
+
+    def list_by_server(self, total: int) -> None:
+        """There are too many jobs to keep: from now on only those are here that the server was asked for."""
+        if self.job_list.server_list is None:
+            self.job_list.server_list = ServerList(total)
+
+    def take_server_rows(self, rows: Collection[Job]) -> None:
+        """The rows that the list shows, as the server gave them; others are kept only while an act is for them."""
+        kept = {job.job_id for job in rows}.union(self.selection.marked)
+        kept |= {tracked.job_id for tracked in self.acts.unfinished()}
         self._changed |= self.jobs.apply(rows)
         self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
+        self.keep_jobs(kept)
 
     def take_event(self, told: Told) -> None:
         """One stored event of any job."""
@@ -219,6 +257,8 @@ class Deck:
 
     def refusal(self) -> str:
         """Why no act may go out now; empty when acts may."""
+        if self.read_only:
+            return "Not sent: this deck is read-only."
         truth = self.truth()
         if not truth.live:
             return f"Not sent: {truth.text}. Acts go out only when LIVE."
@@ -229,6 +269,10 @@ class Deck:
     def graces(self) -> list[Tracked]:
         """The acts whose grace runs."""
         return [tracked for tracked in self.acts.unfinished() if tracked.phase is Phase.GRACE]
+
+    def filter_history(self, name: str) -> FilterHistory:
+        """The filters that were used in one place."""
+        return self.histories.setdefault(name, FilterHistory())
 
     # Drills
 

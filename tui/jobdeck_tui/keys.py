@@ -7,12 +7,32 @@ Here a key is decided and done before the next one is looked at, and a screen ta
 the screen was drawn.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from time import monotonic
 
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.events import Event, Key
 from textual.screen import Screen
 from textual.widgets import Input
+
+from jobdeck_tui.core.key_names import FIXED, binding_id
+
+
+def named(bindings: Iterable[BindingType]) -> list[BindingType]:
+    """The bindings with the names by which a config file can give them other keys.
+
+    What leads out of anything has none: its keys are not taken away.
+    """
+    return [
+        replace(binding, id=binding_id(binding.action))
+        if isinstance(binding, Binding)
+        and not binding.priority
+        and not FIXED.intersection(binding.key.split(","))
+        else binding
+        for binding in bindings
+    ]
 
 
 class GatedApp(App[int], inherit_bindings=False):
@@ -20,6 +40,10 @@ class GatedApp(App[int], inherit_bindings=False):
 
     Bindings with ``priority`` are taken at any time: leaving is never in doubt.
     """
+
+    def __init_subclass__(cls, **inherits: bool) -> None:
+        cls.BINDINGS = named(cls.__dict__.get("BINDINGS", ()))
+        super().__init_subclass__(**inherits)
 
     _drawn: Screen[object] | None = None
     _drawn_at = 0.0

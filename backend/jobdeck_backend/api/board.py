@@ -5,7 +5,7 @@ Everything here is synchronous and is called from threads.
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -99,11 +99,6 @@ class Board:
         """The rows of these jobs as they are now; unknown ids have none."""
         with self._database.read() as tx:
             return self.views(tx, rows.load(tx, job_ids))
-
-    def all_views(self, tx: Connection) -> Iterator[JobView]:
-        """Every row, newest acceptance first."""
-        for sources in rows.pages(tx):
-            yield from self.views(tx, sources)
 
     def _look(self, tx: Connection) -> Picture:
         at, snapshot = now(), self._snapshot()

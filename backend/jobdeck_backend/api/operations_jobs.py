@@ -13,13 +13,15 @@ from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, JobNotFound
 from jobdeck_backend.jobs import orders
-from jobdeck_backend.jobs.filters import compile_filter
+from jobdeck_backend.jobs.filter_terms import parse
+from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_backend.jobs.orders import Order, Place
 from jobdeck_backend.jobs.records import Admission, Aside, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.scheduling.views import dask_state
 from jobdeck_backend.store import artifacts, attempts, effects, jobs, notifications, rows
+from jobdeck_backend.store.searches import SORTS, Search
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
 
@@ -42,18 +44,21 @@ def list_jobs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=4000, description="`next` of the page before")] = None,
 ) -> Response:
-    """A page of rows, newest first unless sorted otherwise."""
-    order, matches = Order(sort), compile_filter(filter)
+    """A page of rows, newest first unless sorted otherwise. ``total`` are all, ``matching`` those of the filter.
+
+    The states that only Dask tells apart, and ``slack``, are asked of each row: such a list takes longer.
+    """
+    at = now()
+    order, terms = Order(sort, at), parse(filter)
     place = None if cursor is None else _decode(cursor, sort)
     with serving.database.read() as tx:
-        total = rows.total(tx)
-        if filter or sort != orders.DEFAULT:
-            matching, found = _search(serving, tx, order, matches, place)
+        total, search = rows.total(tx), Search.of(terms, at)
+        if search.rest or order.name not in SORTS:
+            matching, found = _ask_rows(serving, tx, search, order, place, at)
         else:
-            matching, found = total, _newest(serving, tx, place, limit + 1)
+            matching, found = _ask_records(serving, tx, search, sort, place, limit + 1, at)
     shown = found[:limit]
     more = len(found) > limit
-    at = now()
     return shapes.answer(
         {
             "jobs": [shapes.job_row(view, at) for view in shown],
@@ -64,17 +69,34 @@ def list_jobs(
     )
 
 
-def _newest(serving: Services, tx: Connection, place: Place | None, count: int) -> list[JobView]:
-    sources = rows.page(tx, place, count)
-    return serving.board.views(tx, sources)
-
-
-def _search(
-    serving: Services, tx: Connection, order: Order, matches: Any, place: Place | None
+def _ask_records(
+    serving: Services,
+    tx: Connection,
+    search: Search,
+    sort: str,
+    place: Place | None,
+    count: int,
+    at: float,
 ) -> tuple[int, list[JobView]]:
-    """How many rows match, and those behind the place. State, forecast and words are not SQL's: all are read."""
-    at = now()
-    matching = [view for view in serving.board.all_views(tx) if matches(view, at)]
+    """How many rows match, and those behind the place, where the records alone tell which they are."""
+    try:
+        matching, sources = search.page(tx, sort, now=at, after=place, limit=count)
+    except TypeError:
+        raise _bad_cursor() from None
+    return matching, serving.board.views(tx, sources)
+
+
+def _ask_rows(
+    serving: Services, tx: Connection, search: Search, order: Order, place: Place | None, at: float
+) -> tuple[int, list[JobView]]:
+    """How many rows match, and those behind the place; every row that the records leave is read."""
+    matches = compile_terms(search.rest)
+    matching = [
+        view
+        for sources in search.pages(tx, at)
+        for view in serving.board.views(tx, sources)
+        if matches(view, at)
+    ]
     ordered = order.sort(matching)
     if place is None:
         return len(matching), ordered

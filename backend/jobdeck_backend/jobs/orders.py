@@ -10,35 +10,64 @@ from jobdeck_backend.jobs.view import JobView
 DEFAULT = "-accepted"
 """Newest first."""
 
+GROUP = 1e11
+"""Wider than any time in a key of ``risk``, so that its groups never mix."""
+RECENT_FAILURE_S = 15 * 60.0
+
 Place = tuple[Any, str]
-Key = Callable[[JobView], Any]
+Key = Callable[[JobView, float], Any]
+
+
+def risk(view: JobView, now: float) -> float:
+    """The deck's own order.
+
+    Over the deadline (most over first), failed in the last quarter of an hour, held, least time left, without a
+    deadline (oldest first), finished (newest first).
+    """
+    source = view.source
+    deadline, ended = source.deadline, source.finished_at
+    if view.finished:
+        if view.state is State.FAILED and ended is not None and ended >= now - RECENT_FAILURE_S:
+            return GROUP - ended
+        return 6 * GROUP - (source.accepted_at if ended is None else ended)
+    if deadline is not None and deadline <= now:
+        return deadline
+    if view.state is State.HELD:
+        return 2 * GROUP + source.accepted_at
+    return 4 * GROUP + source.accepted_at if deadline is None else 3 * GROUP + deadline
+
 
 _STATES = {state: position for position, state in enumerate(State)}
 _KEYS: dict[str, Key] = {
-    "accepted": lambda view: view.source.accepted_at,
-    "left": lambda view: view.source.deadline,
-    "slack": lambda view: view.slack,
-    "state": lambda view: _STATES[view.state],
-    "queue": lambda view: view.source.queue,
-    "agent": lambda view: view.source.workflow,
-    "worker": lambda view: view.source.worker,
-    "try": lambda view: view.source.attempt,
-    "priority": lambda view: view.source.priority,
-    "finished": lambda view: view.source.finished_at,
-    "id": lambda view: view.source.job_id,
+    "risk": risk,
+    "accepted": lambda view, _now: view.source.accepted_at,
+    "left": lambda view, _now: view.source.deadline,
+    "slack": lambda view, _now: view.slack,
+    "state": lambda view, _now: _STATES[view.state],
+    "queue": lambda view, _now: view.source.queue,
+    "agent": lambda view, _now: view.source.workflow,
+    "worker": lambda view, _now: view.source.worker,
+    "try": lambda view, _now: view.source.attempt,
+    "priority": lambda view, _now: view.source.priority,
+    "finished": lambda view, _now: view.source.finished_at,
+    "id": lambda view, _now: view.source.job_id,
 }
 
 
 class Order:
     """A parsed ``sort``: a field, descending with ``-`` before it. Rows without a value come last either way."""
 
-    def __init__(self, sort: str) -> None:
-        """Raises ``InvalidInput`` naming the fields."""
+    def __init__(self, sort: str, now: float) -> None:
+        """``now`` in Unix seconds. Raises ``InvalidInput`` naming the fields."""
         name = sort.removeprefix("-")
         if name not in _KEYS:
             raise InvalidInput(f"sort: there is no field {name}; the fields are: {', '.join(_KEYS)}")
-        self._key = _KEYS[name]
+        self.name = name
+        self._of, self._now = _KEYS[name], now
         self._descending = sort.startswith("-")
+
+    def _key(self, view: JobView) -> Any:
+        return self._of(view, self._now)
 
     def place(self, view: JobView) -> Place:
         """Where a row stands."""

@@ -1,16 +1,16 @@
 """What job lists and single rows are made of: the records joined, never a query for each row."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, select, tuple_
+from sqlalchemy import Connection, Select, and_, func, select
 
 from jobdeck_backend.jobs.records import UNFINISHED
 from jobdeck_backend.jobs.view import JobSource, Predecessor
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, transitions
 
-IDS_MAX = 1_000
-"""Ids in one statement."""
+IDS_MAX = 1_001
+"""Ids in one statement: the longest page, and one more to see whether there is another."""
 
 _last_recovery = (
     select(func.max(transitions.c.id))
@@ -18,6 +18,12 @@ _last_recovery = (
     .correlate(jobs)
     .scalar_subquery()
 )
+BESIDE = {
+    attempts: and_(attempts.c.job_id == jobs.c.job_id, attempts.c.attempt == jobs.c.attempt),
+    transitions: transitions.c.id == _last_recovery,
+}
+"""What a job may have, once: its newest attempt, its last recovery."""
+
 # In the order of JobSource's fields. Neither input nor output: they may be large and no row shows them.
 _SOURCE = (
     select(
@@ -53,34 +59,15 @@ _SOURCE = (
         transitions.c.reason,
     )
     .join(jobs, jobs.c.job_id == admissions.c.job_id)
-    .outerjoin(attempts, and_(attempts.c.job_id == jobs.c.job_id, attempts.c.attempt == jobs.c.attempt))
-    .outerjoin(transitions, transitions.c.id == _last_recovery)
+    .outerjoin(attempts, BESIDE[attempts])
+    .outerjoin(transitions, BESIDE[transitions])
 )
 _TOTAL = select(func.count()).select_from(jobs)
-_NEWEST_FIRST = _SOURCE.order_by(admissions.c.accepted_at.desc(), admissions.c.job_id.desc())
 
 
 def load(tx: Connection, job_ids: Sequence[str]) -> list[JobSource]:
     """The sources of these jobs, at most ``IDS_MAX``, in no order; unknown ids have none."""
     return _sources(tx, _SOURCE.where(admissions.c.job_id.in_(job_ids)))
-
-
-def page(tx: Connection, after: tuple[float, str] | None, limit: int) -> list[JobSource]:
-    """Sources, newest acceptance first, behind the one accepted at ``after``'s moment with its id."""
-    statement = _NEWEST_FIRST.limit(limit)
-    if after is not None:
-        place = tuple_(admissions.c.accepted_at, admissions.c.job_id)
-        # The first condition is the index's; a comparison of pairs alone would not be looked up in it.
-        statement = statement.where(admissions.c.accepted_at <= after[0], place < tuple_(*after))
-    return _sources(tx, statement)
-
-
-def pages(tx: Connection) -> Iterator[list[JobSource]]:
-    """Every source, newest acceptance first, ``IDS_MAX`` at a time."""
-    after = None
-    while found := page(tx, after, IDS_MAX):
-        yield found
-        after = (found[-1].accepted_at, found[-1].job_id)
 
 
 def total(tx: Connection) -> int:

@@ -15,6 +15,7 @@ from .options import Target, target_options
 COMMANDS = {
     "demo": "run",
     "serve": "run",
+    "config": "config",
     "submit": "submit",
     "list": "read",
     "show": "read",
@@ -64,10 +65,15 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, invoke_without_command=True, epilog=EPILOGUE)
+@click.option("--view", default="", help="Begin with a saved view of the config file.")
+@click.option(
+    "--safe-mode", is_flag=True, help="Begin with defaults: leave what was kept of earlier sessions aside."
+)
+@click.option("--read-only", is_flag=True, help="Open the deck without any act: it only looks.")
 @target_options
 @click.version_option(package_name="jobdeck", message="jobdeck %(version)s")
 @click.pass_context
-def root(context: click.Context, target: Target) -> None:
+def root(context: click.Context, target: Target, *, view: str, safe_mode: bool, read_only: bool) -> None:
     """See and steer asynchronous agent jobs on Dask.
 
     Without a command: the deck, on the server named or on a backend of its own.
@@ -76,7 +82,7 @@ def root(context: click.Context, target: Target) -> None:
     if context.invoked_subcommand is None:
         from .run import open_deck
 
-        context.exit(open_deck(target))
+        context.exit(open_deck(target, view=view, safe=safe_mode, read_only=read_only))
 
 
 def main() -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from jobdeck_tui.client.instance import default_state_dir, running_instance
+from jobdeck_tui.config_file import config_path, load_config
+from jobdeck_tui.core.config import Profile
 
-from .exits import NOT_REACHABLE, Exit
+from .exits import NOT_REACHABLE, REFUSED, Exit
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,7 @@ class Target:
 
     server: str | None
     state_dir: Path | None
+    named: Profile | None = None
 
     @property
     def directory(self) -> Path:
@@ -43,7 +46,7 @@ class Target:
         return found.url
 
 
-def _url(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def _url(_context: click.Context | None, _parameter: click.Parameter | None, value: str | None) -> str | None:
     if value is None:
         return None
     import httpx
@@ -63,6 +66,52 @@ def _url(_context: click.Context, _parameter: click.Parameter, value: str | None
     return value.rstrip("/")
 
 
+def _target(server: str | None, state_dir: Path | None, profile: str | None) -> Target:
+    """What was named most closely: an address, a profile, a state directory, the config file's own profile."""
+    if server is not None or (state_dir is not None and profile is None):
+        return Target(server, state_dir)
+    config = load_config(config_path())
+    name = profile or config.profile
+    found = config.profiles.get(name)
+    if found is not None:
+        url = None if found.url is None else _url(None, None, found.url)
+        return Target(url, state_dir, found)
+    if profile is not None:
+        known = ", ".join(config.profiles) or f"none, see {config_path()}"
+        raise click.BadParameter(f"there is no profile {profile}; there are: {known}", param_hint="--profile")
+    return Target(None, state_dir)
+
+
+CHANGING = frozenset(
+    {
+        *(
+            "submit",
+            "cancel",
+            "expire",
+            "resume",
+            "grant",
+            "clone",
+            "priority",
+            "verdict",
+            "pause",
+            "unpause",
+        ),
+        *("drain", "restart", "resend", "drill", "reconcile", "prune"),
+    }
+)
+
+
+def _refuse_change(target: Target, command: str | None, given: dict[str, Any]) -> None:
+    """Let a command that changes something not go to a server one only looks at.
+
+    Raises:
+        Exit: the server's profile is read-only.
+    """
+    looks = given.get("apply_it") is False or given.get("dry_run") is True
+    if target.named is not None and target.named.read_only and command in CHANGING and not looks:
+        raise Exit(REFUSED, f"Profile {target.named.name} is read-only in {config_path()}: nothing was sent.")
+
+
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--server`` and ``--state-dir``; the command gets ``target``, the group's where it has none."""
 
@@ -74,18 +123,27 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The server to talk to (default: the backend running on the state directory).",
     )
     @click.option(
+        "--profile",
+        metavar="NAME",
+        envvar="JOBDECK_PROFILE",
+        help="A server of the config file, by its name ('jobdeck config' shows them).",
+    )
+    @click.option(
         "--state-dir",
         metavar="DIRECTORY",
         type=click.Path(file_okay=False, path_type=Path),
         help="The state directory whose backend is meant (default: JOBDECK_STATE_DIR, else the user's own).",
     )
     @functools.wraps(command)
-    def with_target(*args: Any, server: str | None, state_dir: Path | None, **kwargs: Any) -> Any:
+    def with_target(
+        *args: Any, server: str | None, state_dir: Path | None, profile: str | None, **kwargs: Any
+    ) -> Any:
         group: object = click.get_current_context().obj
-        if isinstance(group, Target) and server is None and state_dir is None:
+        if isinstance(group, Target) and server is None and state_dir is None and profile is None:
             target = group
         else:
-            target = Target(server, state_dir)
+            target = _target(server, state_dir, profile)
+        _refuse_change(target, click.get_current_context().info_name, kwargs)
         return command(*args, target=target, **kwargs)
 
     return with_target

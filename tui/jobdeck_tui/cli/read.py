@@ -13,9 +13,10 @@ from jobdeck_tui.client.fields import Fields, Unreadable
 from jobdeck_tui.client.models import Attempt, Effect, Job, JobDetail, Stage, Transition
 from jobdeck_tui.core.columns import cell, display_state, left_seconds, note, progress
 from jobdeck_tui.core.effect_rows import state_words
-from jobdeck_tui.core.filter import FilterError, Predicate
+from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import callback_words
+from jobdeck_tui.core.server_list import SERVER_SORTS, server_sort
 from jobdeck_tui.core.sort import COLUMN_KEYS, order
 from jobdeck_tui.text.format import NONE, duration, fit, instant, size, state_word, time_left
 
@@ -44,13 +45,15 @@ def list_command(
 ) -> None:
     """List jobs, the most urgent first."""
     try:
-        matches = JOBS.compile(filter_text)
+        JOBS.compile(filter_text)
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--filter") from error
-    rows = asyncio.run(_rows(target.url()))
+    by_server = sort in SERVER_SORTS
+    rows, matching, total = asyncio.run(
+        _rows(target.url(), filter_text, server_sort(sort, reverse=reverse), limit if by_server else None)
+    )
     now = time.time()
-    found = _matching(rows, matches, now)
-    shown = list(islice(order(found, sort, now, reverse=reverse), limit))
+    shown = list(islice(rows if by_server else order(rows, sort, now, reverse=reverse), limit))
     if as_json:
         print_json([rows[job] for job in shown])
         return
@@ -59,16 +62,21 @@ def list_command(
     )
     for job in shown:
         print_line(_line(job, now))
-    print_line(f"{len(shown)} of {len(found)} matching, {len(rows)} in all.")
+    print_line(f"{len(shown)} of {matching} matching, {total} in all.")
 
 
-async def _rows(url: str) -> dict[Job, object]:
-    """Read the whole list: each readable row with what the server said, for ``--json``."""
+async def _rows(
+    url: str, filter_text: str, sort: str, limit: int | None
+) -> tuple[dict[Job, object], int, int]:
+    """Read rows in the server's order, all or the first ``limit``, each with what the server said, for ``--json``;
+    then how many match and how many there are."""
     rows: dict[Job, object] = {}
     async with Api(url) as api:
         cursor: str | None = None
         while True:
-            params: dict[str, str | int] = {"limit": PAGE_ROWS} | ({"cursor": cursor} if cursor else {})
+            params: dict[str, str | int] = {"limit": min(limit or PAGE_ROWS, PAGE_ROWS), "sort": sort}
+            params |= {"filter": filter_text} if filter_text else {}
+            params |= {"cursor": cursor} if cursor else {}
             page = Fields(await api.http.get(f"{OPS}/jobs", params))
             for entry in page.raw("jobs") or ():  # type: ignore[attr-defined]
                 try:
@@ -76,13 +84,9 @@ async def _rows(url: str) -> dict[Job, object]:
                 except Unreadable:
                     continue
             following = page.maybe_text("next", 2000)
-            if following is None or following == cursor:
-                return rows
+            if following in (None, cursor) or (limit is not None and len(rows) >= limit):
+                return rows, page.integer("matching"), page.integer("total")
             cursor = following
-
-
-def _matching(rows: dict[Job, object], matches: Predicate[Job], now: float) -> list[Job]:
-    return [job for job in rows if matches(job, now)]
 
 
 def _line(job: Job, now: float) -> str:

@@ -6,20 +6,38 @@ from pathlib import Path
 
 import click
 
+from jobdeck_tui.config_file import config_path, load_config
+from jobdeck_tui.core.config import Profile
+
 from .exits import USAGE, Exit
 from .options import Target, json_option
 
 
-def open_deck(target: Target) -> int:
-    """Open the deck; give its exit code.
+def open_deck(target: Target, *, view: str = "", safe: bool = False, read_only: bool = False) -> int:
+    """Open the deck, with a saved ``view``, without what was kept (``safe``), without acts; give its exit code.
 
     Raises:
         Exit: this is no terminal a deck could be drawn on.
     """
     refuse_without_terminal()
-    from jobdeck_tui.app import run
+    from jobdeck_tui import app
+    from jobdeck_tui.opening import Opening
 
-    return run(target.server, target.directory)
+    return app.open_deck(
+        Opening(
+            profile=target.named or Profile(_address_name(target.server), target.server),
+            config=load_config(config_path()),
+            view=view,
+            read_only=read_only,
+            safe=safe,
+            state_dir=target.directory,
+        )
+    )
+
+
+def _address_name(server: str | None) -> str:
+    """Under which name the view of a server without a profile is kept."""
+    return "local" if server is None else server.split("://", 1)[-1]
 
 
 def refuse_without_terminal() -> None:

@@ -46,11 +46,17 @@ class Api:
         """Read the snapshot of the whole."""
         return _read(decode.overview, await self.http.get(f"{OPS}/overview"))
 
-    async def pages(self, filter_text: str = "") -> AsyncIterator[models.JobPage]:
-        """Read the job list, page by page; ``filter_text`` is in the deck's language."""
+    async def pages(
+        self, filter_text: str = "", *, sort: str = "", rows: int = PAGE_ROWS
+    ) -> AsyncIterator[models.JobPage]:
+        """Read the job list, ``rows`` at a time.
+
+        ``filter_text`` is in the deck's language, ``sort`` in the server's.
+        """
         cursor: str | None = None
         while True:
-            params: dict[str, str | int] = {"limit": PAGE_ROWS}
+            params: dict[str, str | int] = {"limit": rows}
+            params |= {"sort": sort} if sort else {}
             params |= {"filter": filter_text} if filter_text else {}
             params |= {"cursor": cursor} if cursor is not None else {}
             page = _read(decode.job_page, await self.http.get(f"{OPS}/jobs", params))

@@ -53,6 +53,7 @@ def job(data: object) -> models.Job:
         thread_id=job_id if thread_id == job_id else thread_id,  # mostly the same: then kept once
         note=row.maybe_text("note", NOTE_LIMIT),
         error=row.maybe_text("error", NOTE_LIMIT),
+        owner=row.maybe_text("owner", NOTE_LIMIT),
     )
 
 

@@ -60,6 +60,7 @@ class Job:
     thread_id: str
     note: str | None
     error: str | None
+    owner: str | None = None
 
     @property
     def finished(self) -> bool:

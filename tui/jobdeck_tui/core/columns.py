@@ -40,6 +40,16 @@ COLUMNS = (
 )
 
 
+NEVER_DROPPED = ("id", "state", "left")
+
+
+def chosen(keys: Sequence[str]) -> tuple[Column, ...]:
+    """Give the columns of the job list that were chosen (none: all); those never dropped are among them."""
+    return tuple(
+        column for column in COLUMNS if not keys or column.key in keys or column.key in NEVER_DROPPED
+    )
+
+
 def visible(width: int, columns: Sequence[Column] = COLUMNS) -> tuple[Column, ...]:
     """Give the columns shown on ``width`` cells; the note takes what the others leave."""
     shown = [column for column in columns if column.from_width <= width <= column.to_width]

@@ -4,15 +4,12 @@ While another screen is shown nothing is decoded: the newest events wait as they
 """
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Protocol
 
 from jobdeck_tui.client.fields import Unreadable
 from jobdeck_tui.client.models import Event
-from jobdeck_tui.core.event_lines import EventLines, Line, line_of
-from jobdeck_tui.core.filter import FilterError
-from jobdeck_tui.core.filter_fields import EVENTS
+from jobdeck_tui.core.event_lines import EventLines, line_of
+from jobdeck_tui.core.filtered_lines import FilteredLines
 
 EVENTS_KEPT_MAX = 2_000
 WAITING_CHARACTERS_MAX = 4_000_000
@@ -37,13 +34,15 @@ class EventFeed:
     def __init__(self) -> None:
         self._waiting: deque[Told] = deque(maxlen=EVENTS_KEPT_MAX)
         self._waiting_characters = 0
-        self._kept: deque[tuple[Event, Line]] = deque(maxlen=EVENTS_KEPT_MAX)
-        self._matches: Callable[[Event, float], bool] | None = None
-        self.lines = EventLines(EVENTS_KEPT_MAX)
-        self.filter_source = ""
-        self.filter_error = ""
+        self.every = EventLines(EVENTS_KEPT_MAX)
+        self.filtered = FilteredLines(self.every)
         self.seen = 0
         self.unreadable = 0
+
+    @property
+    def lines(self) -> EventLines:
+        """The lines that are shown."""
+        return self.filtered.shown
 
     def add(self, told: Told, now: float) -> None:
         """Takes one event in; ``now`` in Unix seconds."""
@@ -53,42 +52,27 @@ class EventFeed:
             self._waiting_characters -= self._waiting[0].size
         self._waiting.append(told)
         while self._waiting_characters > WAITING_CHARACTERS_MAX:
-            self._read(self._take(), now)
+            self._read(self._take())
+            self.filtered.update(now)
 
     def read(self, now: float) -> None:
         """Reads what waits, for somebody who looks at ``lines`` now."""
         while self._waiting:
-            self._read(self._take(), now)
+            self._read(self._take())
+        self.filtered.update(now)
 
     def _take(self) -> Told:
         told = self._waiting.popleft()
         self._waiting_characters -= told.size
         return told
 
-    def _read(self, told: Told, now: float) -> None:
+    def _read(self, told: Told) -> None:
         try:
-            event = told.event
+            self.every.put(line_of(told.event))
         except Unreadable:
             self.unreadable += 1
-            return
-        line = line_of(event)
-        slim = replace(event, payload={"said": line.text})
-        self._kept.append((slim, line))
-        if self._matches is None or self._matches(slim, now):
-            self.lines.put(line)
 
     def filter_by(self, source: str, now: float) -> bool:
-        """Shows only what matches; on a mistake the old filter stays, ``filter_error`` says what is wrong."""
-        try:
-            matches = EVENTS.compile(source)
-        except FilterError as error:
-            self.filter_error = str(error)
-            return False
+        """Shows only what matches; on a mistake the old filter stays."""
         self.read(now)
-        self.filter_source, self.filter_error = source.strip(), ""
-        self._matches = matches if self.filter_source else None
-        self.lines.clear()
-        for event, line in self._kept:
-            if matches(event, now):
-                self.lines.put(line)
-        return True
+        return self.filtered.filter_by(source, now)

@@ -51,6 +51,7 @@ class Line:
     seq: int | None = None
     folded: int = 0
     call: str = ""
+    name: str = ""
 
     @property
     def words(self) -> str:
@@ -60,13 +61,23 @@ class Line:
 
 def line_of(event: Event) -> Line:
     """The line of an event that stands for itself."""
-    return Line(event.at, event.job_id, head(event), body(event), look(event), event.type, event.seq)
+    return Line(
+        event.at,
+        event.job_id,
+        head(event),
+        body(event),
+        look(event),
+        event.type,
+        event.seq,
+        name=event.name or "",
+    )
 
 
 class EventLines:
     """A ring of ``limit`` lines. Events added are of one job, in order; heartbeats only if asked for."""
 
     def __init__(self, limit: int = LINES_MAX) -> None:
+        self.limit = limit
         self.lines: deque[Line] = deque(maxlen=limit)
         self.end = 0
         self.last_seq = 0

@@ -8,9 +8,10 @@ word is looked for in everything the row says.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
+from itertools import islice
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -19,6 +20,9 @@ _TERM = re.compile(r'(!?)(?:([A-Za-z_]+)(<=|>=|[:=<>]))?(?:"([^"]*)"?|(\S*))\s*'
 _DURATION = re.compile(r"(-?\d+(?:\.\d+)?)(ms|s|m|h|d)?", re.IGNORECASE)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "": 1.0}
 TERMS_MAX = 50
+COMPLETED_OF_MAX = 20_000
+"""Items looked through for the words they have."""
+COMPLETIONS_MAX = 50
 
 
 class FilterError(ValueError):
@@ -83,17 +87,26 @@ class Language(Generic[Item]):
             raise FilterError(f"{name} is a word: write {name}:{value}.")
         return _words(field, name, value)
 
-    def complete(self, source: str) -> list[str]:
-        """Give what the last word of ``source`` could be completed to: fields, or a field's known words."""
+    def complete(self, source: str, items: Iterable[Item] = ()) -> list[str]:
+        """Give what the last word of ``source`` could be completed to: fields, or a field's words.
+
+        Those are the ones it can have, else the ones that ``items`` have.
+        """
         last = source.rsplit(" ", 1)[-1].lstrip("!")
         name, colon, value = last.partition(":")
         if not colon:
             names = (key + (":" if isinstance(field, Words) else "<") for key, field in self.fields.items())
             return sorted(candidate for candidate in names if candidate.startswith(last.lower()))
         field = self.fields.get(name.lower())
-        known = field.aliases if isinstance(field, Words) and field.aliases else {}
+        if not isinstance(field, Words):
+            return []
         start = value.rsplit(",", 1)[-1].lower()
-        return sorted(word for word in known if word.startswith(start))
+        if field.aliases:
+            return sorted(word for word in field.aliases if word.startswith(start))
+        seen = {(field.read(item, 0.0) or "").lower() for item in islice(items, COMPLETED_OF_MAX)}
+        # A word with a space would have to stand in quotes.
+        fitting = sorted(word for word in seen if word and word.startswith(start) and " " not in word)
+        return fitting[:COMPLETIONS_MAX]
 
 
 def _split(source: str) -> list[tuple[bool, str, str, str]]:
@@ -108,6 +121,8 @@ def _split(source: str) -> list[tuple[bool, str, str, str]]:
         value = quoted if quoted is not None else bare
         if name or value:
             terms.append((bool(negated), name or "", operator or "", value))
+        elif negated and quoted is None:
+            raise FilterError("! stands right before what it negates, as in !state:failed.")
         at = match.end()
     if len(terms) > TERMS_MAX:
         raise FilterError(f"A filter has at most {TERMS_MAX} terms.")

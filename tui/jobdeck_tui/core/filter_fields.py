@@ -1,8 +1,9 @@
-"""What the filter language can ask of a job and of an event."""
+"""What the filter language can ask of a job and of a line of events."""
 
-from jobdeck_tui.client.models import FINISHED, STATES, Event, Job
+from jobdeck_tui.client.models import FINISHED, STATES, Job
 
 from .columns import display_state, left_seconds
+from .event_lines import Line
 from .filter import Language, Number, Words
 
 _UNFINISHED = tuple(state for state in (*STATES, "cancelling", "ghost") if state not in FINISHED)
@@ -34,8 +35,8 @@ def _job_text(job: Job) -> str:
     return "\n".join(part for part in parts if part).lower()
 
 
-def _event_text(event: Event) -> str:
-    return f"{event.job_id}\n{event.type}\n{event.name or ''}\n{event.payload}".lower()
+def _line_text(line: Line) -> str:
+    return f"{line.job_id}\n{line.type}\n{line.name}\n{line.label}\n{line.text}".lower()
 
 
 JOBS: Language[Job] = Language(
@@ -44,6 +45,7 @@ JOBS: Language[Job] = Language(
         "status": Words(lambda job, _now: job.status),
         "queue": Words(lambda job, _now: job.queue),
         "agent": Words(lambda job, _now: job.workflow),
+        "owner": Words(lambda job, _now: job.owner),
         "worker": Words(lambda job, _now: job.worker, prefix=True),
         "stage": Words(lambda job, _now: job.stage),
         "id": Words(lambda job, _now: job.job_id, prefix=True),
@@ -58,13 +60,13 @@ JOBS: Language[Job] = Language(
     text=_job_text,
 )
 
-EVENTS: Language[Event] = Language(
+EVENTS: Language[Line] = Language(
     fields={
-        "type": Words(lambda event, _now: event.type, prefix=True),
-        "name": Words(lambda event, _now: event.name),
-        "id": Words(lambda event, _now: event.job_id, prefix=True),
-        "age": Number(lambda event, now: None if event.at is None else now - event.at),
-        "seq": Number(lambda event, _now: event.seq),
+        "type": Words(lambda line, _now: line.type, prefix=True),
+        "name": Words(lambda line, _now: line.name),
+        "id": Words(lambda line, _now: line.job_id, prefix=True),
+        "age": Number(lambda line, now: None if line.at is None else now - line.at),
+        "seq": Number(lambda line, _now: line.seq),
     },
-    text=_event_text,
+    text=_line_text,
 )

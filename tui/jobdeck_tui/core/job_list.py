@@ -4,10 +4,13 @@ from collections.abc import Callable
 from time import perf_counter
 
 from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.jobs import JobSet
+from jobdeck_tui.core.server_list import ServerList
 from jobdeck_tui.core.sort import next_column, order
+from jobdeck_tui.core.view_state import ViewState
 
 REARRANGE_SECONDS = 1.0
 
@@ -21,7 +24,10 @@ class JobList:
         self.filter_error = ""
         self.sort_column = "risk"
         self.reverse = False
+        self.columns: tuple[str, ...] = ()
         self.matching = 0
+        self.server_list: ServerList | None = None
+        """Where there are too many jobs to keep: what the server lists."""
         self._matches: Callable[[Job, float], bool] | None = None
         self._frozen: dict[str, Job] | None = None
         self._arranged_at = float("-inf")
@@ -48,8 +54,21 @@ class JobList:
             self.filter_error = str(error)
             return ""
         self.filter_error = ""
+        if self.server_list is not None:
+            return "Enter asks the server for what matches"
         matching = sum(1 for job in self._jobs if matches(job, now))
         return f"{matching} of {len(self._jobs)} match, Enter shows them"
+
+    def show_view(self, view: SavedView) -> None:
+        """Shows a saved view."""
+        self.filter_by(view.filter)
+        self.sort_column, self.reverse, self.columns = view.sort, view.reverse, view.columns
+
+    def show_state(self, state: ViewState) -> None:
+        """Shows the list as it was left."""
+        self.filter_by(state.filter)
+        self.filter_error = ""
+        self.sort_column, self.reverse, self.columns = state.sort, state.reverse, state.columns
 
     def sort_next(self, step: int = 1) -> None:
         """Sorts by the next column."""
@@ -74,6 +93,15 @@ class JobList:
         """The job as the list shows it."""
         return self._jobs.get(job_id) if self._frozen is None else self._frozen.get(job_id)
 
+    @property
+    def total(self) -> int:
+        """How many jobs there are, here or on the server."""
+        return len(self._jobs) if self.server_list is None else self.server_list.total
+
+    def rearrange(self) -> None:
+        """The order is to be made anew at the next look."""
+        self._arranged_at = float("-inf")
+
     def due(self, now: float) -> bool:
         """Whether the order should be made anew: time alone changes it too, as deadlines come near."""
         waited = now - self._arranged_at
@@ -84,6 +112,9 @@ class JobList:
     def arrange(self, now: float) -> list[str]:
         """The ids to show, in order; ``now`` in Unix seconds."""
         self._arranged_at, self._arranged_revision = now, self._jobs.revision
+        if (listed := self.server_list) is not None:
+            self.matching = listed.matching
+            return [job_id for job_id in listed.ids if self.job(job_id) is not None]
         began = perf_counter()
         jobs = list(self._jobs) if self._frozen is None else list(self._frozen.values())
         if (matches := self._matches) is not None:

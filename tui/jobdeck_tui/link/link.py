@@ -13,6 +13,7 @@ from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
 from jobdeck_tui.link.listing import Listing
 from jobdeck_tui.link.operations import Operations
+from jobdeck_tui.link.pager import Pager
 from jobdeck_tui.link.recovery import RecoveryReader
 from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
@@ -45,6 +46,7 @@ class Link:
         self.artifacts = ArtifactReader(self._wire)
         self.dask = DaskReader(self._wire)
         self._listing = Listing(self._wire)
+        self.pager = Pager(self._wire)
         self.recovery = RecoveryReader(self._wire)
         self.sender = Sender(self._wire)
         self.operations = Operations(self._wire)

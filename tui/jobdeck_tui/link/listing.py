@@ -4,13 +4,17 @@ import asyncio
 from collections.abc import Iterable
 
 from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.server_list import LISTED_MAX
 from jobdeck_tui.link.wire import Wire
 
 AGAIN_SECONDS = 2.0
 
 
 class Listing:
-    """Lists jobs and drills, again and again until it was whole; a newer connection begins anew."""
+    """Lists jobs and drills, again and again until it was whole; a newer connection begins anew.
+
+    Too many jobs are not listed: then the server is asked for the ones that are shown.
+    """
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -49,11 +53,16 @@ class Listing:
         if api is None:
             return
         async for page in api.pages():
+            if page.total > LISTED_MAX:
+                deck.list_by_server(page.total)
+                break
             self.saw(page.jobs)
             deck.take_jobs(page.jobs)
             deck.unreadable += page.unreadable
             deck.fresh = True
-        deck.keep_jobs(self._known)
+        else:
+            deck.job_list.server_list = None
+            deck.keep_jobs(self._known)
         deck.take_drills(await api.drills())
         self._under_way = False
         self._known.clear()

@@ -78,6 +78,9 @@ class ActingScreen(DeckScreen):
         if act is Act.RESUME and needs_grant(job, now):
             self._offer_grant(job)
             return
+        if self.deck.guarded:
+            self._many(act, [job], now)
+            return
         open_act = self.deck.acts.on_job(job.job_id)
         again = open_act is not None and open_act.act is act and open_act.phase is Phase.GRACE
         found = survey(act, [job], now)

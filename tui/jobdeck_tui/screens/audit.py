@@ -1,13 +1,13 @@
 """Audit: every act of everybody, newest first, refused ones too, as the server recorded them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.core.columns import Column
-from jobdeck_tui.screens.table import MOVE_BINDINGS, TableScreen
+from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
 from jobdeck_tui.text.format import NONE, clock, instant, plural, short_id
 from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
@@ -19,11 +19,12 @@ class AuditScreen(TableScreen):
     """A line for each act; ``L`` shows those of this session and what became of them."""
 
     TITLE_WORDS = "Audit"
+    FILTER = "audit"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the job", key_display="enter"),
         Binding("f", "refused", "Only refused / all"),
         Binding("L", "app.my_acts", "My acts"),
-        *MOVE_BINDINGS,
+        *TABLE_BINDINGS,
     ]
     COLUMNS = (
         Column("at", "WHEN", 9),
@@ -60,9 +61,9 @@ class AuditScreen(TableScreen):
         acts = self.deck.audit.items or ()
         return [act for act in acts if not self._only_refused or act.result.startswith(REFUSED)]
 
-    def row_ids(self) -> Sequence[str]:
+    def rows(self) -> Mapping[str, AuditRow]:
         """Newest first."""
-        return [str(act.id) for act in self._shown()]
+        return {str(act.id): act for act in self._shown()}
 
     def cell(self, row_id: str, key: str) -> Cell:
         """One fact of an act."""

@@ -7,6 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
+from jobdeck_tui.keys import named
 from jobdeck_tui.widgets.acts_line import ActsLine
 from jobdeck_tui.widgets.key_line import KeyLine
 from jobdeck_tui.widgets.status_bar import Banner, StatusBar
@@ -21,6 +22,10 @@ class DeckScreen(Screen[None], inherit_bindings=False):
 
     TITLE_WORDS: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+
+    def __init_subclass__(cls, **inherits: bool) -> None:
+        cls.BINDINGS = named(cls.__dict__.get("BINDINGS", ()))
+        super().__init_subclass__(**inherits)
 
     @property
     def program(self) -> "DeckApp":

@@ -8,11 +8,14 @@ from textual.binding import Binding, BindingType
 from jobdeck_tui.client.models import DaskWorker
 from jobdeck_tui.core.cluster_words import agreement_rows, cluster_rows
 from jobdeck_tui.core.job_view import JobView
+from jobdeck_tui.core.row_filter import RowFilter
+from jobdeck_tui.core.table_fields import WORKERS
 from jobdeck_tui.core.worker_words import consequences, objection_to
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import Question
 from jobdeck_tui.screens.worker_log import WorkerLogScreen
 from jobdeck_tui.text.format import short_id, state_label
+from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
 WHY_EVERY_SECONDS = 2.0
@@ -27,6 +30,7 @@ class ClusterScreen(DeckScreen):
         Binding("d", "ask('drain')", "Drain"),
         Binding("r", "ask('restart')", "Restart"),
         Binding("w", "log", "Worker log"),
+        Binding("slash", "filter", "Filter the workers", key_display="/", show=False),
         Binding("enter", "open", "Open the job", key_display="enter"),
         Binding("j,down", "choose(1)", "Next worker", show=False),
         Binding("k,up", "choose(-1)", "Worker before", show=False),
@@ -43,6 +47,14 @@ class ClusterScreen(DeckScreen):
     def compose_body(self) -> ComposeResult:
         """The page."""
         yield TextPane(id="cluster")
+        yield FilterLine(
+            self._filter_entered,
+            typed=self._filter_typed,
+            complete=lambda source: WORKERS.complete(source, self.deck.workers()),
+            history=self.deck.filter_history("workers"),
+            hint=f"workers by {', '.join(WORKERS.fields)}   tab completes, esc leaves",
+            id="filter",
+        )
 
     def on_mount(self) -> None:
         """Keys go to the page."""
@@ -59,7 +71,9 @@ class ClusterScreen(DeckScreen):
             self.program.link.jobs.read(self, self._why)
         worker = self._worker()
         chosen = worker.name if worker is not None else None
-        rows = cluster_rows(deck.overview, deck.picture, deck.workers(), now, self.size.width, chosen)
+        shown = self._workers()
+        rows = cluster_rows(deck.overview, deck.picture, shown, now, self.size.width, chosen)
+        self.query_one(FilterLine).refresh_line(self._filter.source, len(shown), len(deck.workers()))
         known = deck.overview is not None and deck.picture is not None
         if deck.picture_trouble:
             rows.append([(f" {deck.picture_trouble}", "warn")])
@@ -74,9 +88,38 @@ class ClusterScreen(DeckScreen):
         head = f" WHY is {short_id(job.job_id, ID_CELLS)} {state_label(job.state)}?  "
         return [[(head, "strong"), (words, "notice")]]
 
+    @property
+    def _filter(self) -> RowFilter[DaskWorker]:
+        return self.deck.filters["workers"]
+
+    def _workers(self) -> tuple[DaskWorker, ...]:
+        """The workers that the filter leaves."""
+        now = self.deck.now()
+        return tuple(one for one in self.deck.workers() if self._filter.matches(one, now))
+
+    def _filter_typed(self, source: str) -> None:
+        advice = self._filter.preview(source, self.deck.workers(), self.deck.now())
+        self.query_one(FilterLine).advise(advice, self._filter.error)
+
+    def _filter_entered(self, source: str) -> str:
+        self._filter.take(source)
+        self.flush()
+        return self._filter.error
+
+    def action_filter(self) -> None:
+        """Asks which workers to show."""
+        self.query_one(FilterLine).open(self._filter.source)
+
+    def action_leave(self) -> None:
+        """Takes the filter away, else goes back to the jobs."""
+        if self._filter.source:
+            self._filter_entered("")
+        else:
+            super().action_leave()
+
     def _worker(self) -> DaskWorker | None:
         """The worker under the cursor; the first one where the chosen one is gone."""
-        workers = self.deck.workers()
+        workers = self._workers()
         return next((one for one in workers if one.name == self._chosen), workers[0] if workers else None)
 
     def hides(self, binding: Binding) -> bool:
@@ -88,7 +131,7 @@ class ClusterScreen(DeckScreen):
 
     def action_choose(self, step: int) -> None:
         """Chooses another worker."""
-        names, worker = [one.name for one in self.deck.workers()], self._worker()
+        names, worker = [one.name for one in self._workers()], self._worker()
         if worker is not None:
             place = names.index(worker.name) + step
             self._chosen = names[max(0, min(place, len(names) - 1))]

@@ -116,6 +116,8 @@ class DrillsScreen(DeckScreen):
         """Arms the chosen fault; nothing is sent."""
         if refusal := self.deck.refusal():
             self.program.tell(refusal, severity="error")
+        elif self.deck.guarded:
+            self.program.tell(f"Nothing is armed on {self.deck.badge}: drills are for other servers.")
         elif not self._allowed:
             self.program.tell(REFUSED.strip(), severity="error")
         else:

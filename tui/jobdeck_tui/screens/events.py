@@ -12,6 +12,8 @@ from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.text_line import TextLine
 
+EVENTS_HINT = 'type:tool name:web* age<5m !type:llm "free text"   n N from line to line, tab completes'
+
 
 class EventsScreen(DeckScreen):
     """A log over all jobs, filtered as it comes; scrolling up stops it, End goes on."""
@@ -20,6 +22,8 @@ class EventsScreen(DeckScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("f", "follow", "Follow"),
+        Binding("n", "find(1)", "Next line found", show=False),
+        Binding("N", "find(-1)", "Line found before", show=False),
         Binding("enter", "open", "Open the job of the newest line", key_display="enter"),
         Binding("j,down", "roll(1)", "Down", show=False),
         Binding("k,up", "roll(-1)", "Up", show=False),
@@ -36,7 +40,12 @@ class EventsScreen(DeckScreen):
         yield TextLine(id="head")
         yield EventLog(self.deck.feed.lines, clock, with_job=True, id="feed")
         yield FilterLine(
-            self._filter_entered, typed=self._filter_typed, complete=EVENTS.complete, id="filter"
+            self._filter_entered,
+            typed=self._filter_typed,
+            complete=lambda source: EVENTS.complete(source, self.deck.feed.every.lines),
+            history=self.deck.filter_history("events"),
+            hint=EVENTS_HINT,
+            id="filter",
         )
 
     @property
@@ -55,20 +64,34 @@ class EventsScreen(DeckScreen):
         follow = "FOLLOW" if self.log_view.following else "STOPPED (End or f goes on)"
         words = f" {number(feed.seen)} events seen, {number(len(feed.lines.lines))} kept  {follow}"
         self.query_one("#head", TextLine).show([(words, "faint")])
-        self.query_one(FilterLine).refresh_line(feed.filter_source, len(feed.lines.lines), feed.seen)
+        self.query_one(FilterLine).refresh_line(
+            feed.filtered.filter.source, len(feed.lines.lines), len(feed.every.lines)
+        )
         self.log_view.flush()
 
-    def _filter_typed(self, source: str) -> None:  # noqa: ARG002 (it is not tried on the log meanwhile)
-        self.query_one(FilterLine).advise("Enter shows what matches", "")
+    def _filter_typed(self, source: str) -> None:
+        holding, every = self.deck.feed.filtered.filter, self.deck.feed.every
+        advice = holding.preview(source, every.lines, self.deck.now())
+        self.query_one(FilterLine).advise(advice, holding.error)
 
     def _filter_entered(self, source: str) -> str:
         if self.deck.feed.filter_by(source, self.deck.now()):
-            self.log_view.follow()
-        return self.deck.feed.filter_error
+            self.log_view.show(self.deck.feed.lines)
+            self.flush()
+        return self.deck.feed.filtered.filter.error
 
     def action_filter(self) -> None:
         """Opens the filter."""
-        self.query_one(FilterLine).open(self.deck.feed.filter_source)
+        self.query_one(FilterLine).open(self.deck.feed.filtered.filter.source)
+
+    def action_find(self, direction: int) -> None:
+        """Goes to the next line that the filter used last finds, also once every line is shown again."""
+        filtered, now = self.deck.feed.filtered, self.deck.now()
+        if not filtered.sought:
+            self.program.tell("Nothing was sought yet: / filters, then n and N go from line to line.")
+        elif not self.log_view.find(lambda line: filtered.seeks(line, now), direction):
+            self.program.tell(f"No other line has: {filtered.sought}")
+        self.flush()
 
     def action_open(self) -> None:
         """Opens the job of the line at the bottom of the view."""
@@ -78,8 +101,10 @@ class EventsScreen(DeckScreen):
 
     def action_leave(self) -> None:
         """Takes the filter away, else goes back to the jobs."""
-        if self.deck.feed.filter_source:
+        if self.deck.feed.filtered.filter.source:
             self.deck.feed.filter_by("", self.deck.now())
+            self.log_view.show(self.deck.feed.lines)
+            self.flush()
         else:
             super().action_leave()
 

@@ -1,6 +1,6 @@
 """Failures: what failed, by kind and stage; one kind's example with its traceback and its worker's log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,7 +10,7 @@ from jobdeck_tui.client.workers import Failure, WorkerLog
 from jobdeck_tui.core.columns import Column
 from jobdeck_tui.core.failure_words import failure_rows, log_rows
 from jobdeck_tui.screens.base import DeckScreen
-from jobdeck_tui.screens.table import MOVE_BINDINGS, TableScreen
+from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
 from jobdeck_tui.screens.worker_log import ROLL_BINDINGS
 from jobdeck_tui.text.format import NONE, age, number, plural
 from jobdeck_tui.widgets.text_line import Piece
@@ -22,9 +22,10 @@ class FailuresScreen(TableScreen):
     """A line for each kind, the one last seen first."""
 
     TITLE_WORDS = "Failures"
+    FILTER = "failures"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Traceback and log", key_display="enter"),
-        *MOVE_BINDINGS,
+        *TABLE_BINDINGS,
     ]
     COLUMNS = (
         Column("count", "COUNT", 5, right=True),
@@ -51,9 +52,9 @@ class FailuresScreen(TableScreen):
         jobs = plural(sum(kind.count for kind in reading.items), "job")
         return [(f" {jobs} failed, of {plural(len(reading.items), 'kind')}", "strong")]
 
-    def row_ids(self) -> Sequence[str]:
+    def rows(self) -> Mapping[str, Failure]:
         """The one last seen first."""
-        return [kind.key for kind in self.deck.failures.items or ()]
+        return {kind.key: kind for kind in self.deck.failures.items or ()}
 
     def cell(self, row_id: str, key: str) -> Cell:
         """One fact of a kind."""

@@ -9,13 +9,16 @@ from textual.binding import Binding, BindingType
 from textual.widgets import ContentSwitcher
 
 from jobdeck_tui.client.artifacts import Artifact
-from jobdeck_tui.client.models import Effect, Notification
+from jobdeck_tui.client.models import Effect, Job, Notification
 from jobdeck_tui.core.artifact_rows import artifact_rows
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.core.eligibility import Act
+from jobdeck_tui.core.filter_fields import EVENTS
+from jobdeck_tui.core.filtered_lines import FilteredLines
 from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
+from jobdeck_tui.screens.events import EVENTS_HINT
 from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
@@ -44,7 +47,7 @@ class JobScreen(ActingScreen):
         Binding("f", "follow", "Follow"),
         Binding("C", "callback", "Tell the caller again"),
         Binding("B", "bundle", "Save an incident bundle", show=False),
-        Binding("slash", "find", "Find in the events", show=False, key_display="/"),
+        Binding("slash", "filter", "Filter the events", show=False, key_display="/"),
         Binding("n", "find_next(1)", "Next place found", show=False),
         Binding("N", "find_next(-1)", "Place found before", show=False),
         Binding("b", "heartbeats", "Show or hide heartbeats", show=False),
@@ -64,7 +67,7 @@ class JobScreen(ActingScreen):
         self.view = JobView(job_id)
         self._tab = tab
         self._drawn = -1
-        self._needle = ""
+        self.filtered = FilteredLines(self.view.lines)
         self._signature: tuple[object, ...] = ()
         self._read_at = float("-inf")
         self._chosen = 0
@@ -80,7 +83,14 @@ class JobScreen(ActingScreen):
             yield TextPane(id="artifacts")
             yield TextPane(id="report")
             yield TextPane(id="record")
-        yield FilterLine(self._find_entered, hint="text to find in the events, n and N go on", id="find")
+        yield FilterLine(
+            self._filter_entered,
+            typed=self._filter_typed,
+            complete=lambda source: EVENTS.complete(source, self.view.lines.lines),
+            history=self.deck.filter_history("events"),
+            hint=EVENTS_HINT,
+            id="find",
+        )
 
     def on_mount(self) -> None:
         """Begins reading the job's stream."""
@@ -90,6 +100,10 @@ class JobScreen(ActingScreen):
     def targets(self) -> tuple[str, ...]:
         """Acts on this screen are for this job."""
         return (self.view.job_id,)
+
+    def seen_job(self, job_id: str) -> Job | None:
+        """The list's row, else the one of the job's own record."""
+        return super().seen_job(job_id) or (self.view.detail.job if self.view.detail else None)
 
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws what changed."""
@@ -112,11 +126,14 @@ class JobScreen(ActingScreen):
                 self._read_at = now
                 self.program.link.jobs.read(self, view, with_report=True)
             self.query_one("#facts", TextLine).show([(f" {view.job_id}  reading its record …", "faint")])
+        self.filtered.update(now)
         self.query_one("#events", EventLog).flush()
         if everything or self._drawn != view.revision or (job is not None and not job.finished):
             self._drawn = view.revision
             self._draw_panes(now)
-        self.query_one(FilterLine).refresh_line("", 0, 0)
+        self.query_one(FilterLine).refresh_line(
+            self.filtered.filter.source, len(self.filtered.shown.lines), len(view.lines.lines)
+        )
         self._draw_tabs()
 
     def _draw_panes(self, now: float) -> None:
@@ -282,20 +299,29 @@ class JobScreen(ActingScreen):
         """Moves long lines sideways."""
         self.query_one("#events", EventLog).shift(steps)
 
-    def _find_entered(self, source: str) -> str:
-        self._needle = source
-        self.action_find_next(-1)
-        return ""
+    def _filter_typed(self, source: str) -> None:
+        holding, now = self.filtered.filter, self.deck.now()
+        advice = holding.preview(source, self.view.lines.lines, now)
+        self.query_one(FilterLine).advise(advice, holding.error)
 
-    def action_find(self) -> None:
-        """Asks for a text to find."""
+    def _filter_entered(self, source: str) -> str:
+        if self.filtered.filter_by(source, self.deck.now()):
+            self.query_one("#events", EventLog).show(self.filtered.shown)
+            self.flush()
+        return self.filtered.filter.error
+
+    def action_filter(self) -> None:
+        """Asks which events to show."""
         self._open("events")
-        self.query_one(FilterLine).open(self._needle)
+        self.query_one(FilterLine).open(self.filtered.filter.source)
 
     def action_find_next(self, direction: int) -> None:
-        """Goes to the next line that has the text; following ends there."""
-        if self._needle and not self.query_one("#events", EventLog).find(self._needle, direction):
-            self.program.tell(f"No other line has: {self._needle}")
+        """Goes to the next line that the filter used last finds, also once every line is shown again."""
+        filtered, now = self.filtered, self.deck.now()
+        if not filtered.sought:
+            self.program.tell("Nothing was sought yet: / filters, then n and N go from line to line.")
+        elif not self.query_one("#events", EventLog).find(lambda line: filtered.seeks(line, now), direction):
+            self.program.tell(f"No other line has: {filtered.sought}")
 
     def action_heartbeats(self) -> None:
         """Shows or hides heartbeats from now on."""
@@ -308,8 +334,11 @@ class JobScreen(ActingScreen):
         self.program.copy_words(self.view.job_id, "id")
 
     def action_leave(self) -> None:
-        """Back to where it was opened."""
-        self.program.pop_screen()
+        """Takes the filter away, else back to where it was opened."""
+        if self.filtered.filter.source:
+            self._filter_entered("")
+        else:
+            self.program.pop_screen()
 
 
 def _count(effects: Sequence[Effect]) -> str:

@@ -12,11 +12,13 @@ from textual.timer import Timer
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.cluster_words import strip
-from jobdeck_tui.core.columns import Column, visible
+from jobdeck_tui.core.columns import Column, chosen, visible
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.screens.choice import Choice
 from jobdeck_tui.screens.job_cells import job_cell
+from jobdeck_tui.text.format import number
 from jobdeck_tui.widgets.counts import Counts
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.preview import Preview
@@ -45,6 +47,7 @@ class JobsScreen(ActingScreen):
         Binding("escape", "leave", "Clear range, marks, filter, freeze", show=False),
         Binding("s", "sort(1)", "Sort by the next column", show=False),
         Binding("S", "reverse", "Reverse the order", show=False),
+        Binding("v", "view", "Saved views", show=False),
         Binding("p", "freeze", "Freeze the view, or let it go on", show=False),
         Binding("y", "copy_id", "Copy the id", show=False),
         Binding("Y", "copy_row", "Copy the row as JSON", show=False),
@@ -69,7 +72,13 @@ class JobsScreen(ActingScreen):
         with Container(id="list-and-preview"):
             yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
             yield Preview(id="preview")
-        yield FilterLine(self._filter_entered, typed=self._filter_typed, complete=JOBS.complete, id="filter")
+        yield FilterLine(
+            self._filter_entered,
+            typed=self._filter_typed,
+            complete=lambda source: JOBS.complete(source, self.deck.jobs),
+            history=self.deck.filter_history("jobs"),
+            id="filter",
+        )
 
     @property
     def table(self) -> VirtualTable:
@@ -97,9 +106,8 @@ class JobsScreen(ActingScreen):
 
     # Drawing
 
-    @staticmethod
-    def _columns_for(width: int) -> Columns:
-        return visible(width)
+    def _columns_for(self, width: int) -> Columns:
+        return visible(width, chosen(self.deck.job_list.columns))
 
     def _cells(self, row_id: str, columns: Columns) -> Sequence[Cell]:
         job = self.seen_job(row_id)
@@ -113,6 +121,7 @@ class JobsScreen(ActingScreen):
         """Draws what changed."""
         deck, jobs, table = self.deck, self.deck.job_list, self.table
         covered = self.app.screen is not self
+        self.program.link.pager.look(table.cursor)
         if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
         changed = deck.drain_changed()
@@ -153,13 +162,15 @@ class JobsScreen(ActingScreen):
             line.show([(f" ⚠ {differences[0]}{more}", "warn")])
         shown = deck.job_list
         self.query_one(FilterLine).refresh_line(
-            shown.filter_source, shown.matching, len(deck.jobs), self._list_words()
+            shown.filter_source, shown.matching, shown.total, self._list_words()
         )
 
     def _list_words(self) -> list[Piece]:
         shown, pieces = self.deck.job_list, []
         if shown.sort_column != "risk" or shown.reverse:
             pieces.append((f" by {shown.sort_column}{' reversed' if shown.reverse else ''} ", "notice"))
+        if shown.server_list is not None:
+            pieces.append((f" {shown.server_list.words(shown.sort_column)} ", "notice"))
         if marks := len(self.deck.selection):
             pieces.append((f" {marks} marked ", "strong"))
         if self.deck.selection.anchor is not None:
@@ -234,6 +245,21 @@ class JobsScreen(ActingScreen):
         """Opens the filter."""
         self.query_one(FilterLine).open(self.deck.job_list.filter_source)
 
+    def action_view(self) -> None:
+        """Lets one of the saved views be chosen."""
+        views = self.deck.views
+        if not views:
+            self.program.tell("No view is saved: 'jobdeck config' says where views are written.")
+            return
+
+        def answered(name: str | None) -> None:
+            if name is not None:
+                self.deck.job_list.show_view(views[name])
+                self.flush(everything=True)
+
+        options = [(view.name, f"{view.filter or 'all jobs'}  by {view.sort}") for view in views.values()]
+        self.app.push_screen(Choice("Which view?", options), answered)
+
     def action_open(self) -> None:
         """Opens the job under the cursor."""
         if self.table.cursor_id is not None:
@@ -260,6 +286,10 @@ class JobsScreen(ActingScreen):
     def action_mark_all(self) -> None:
         """Marks all that the filter shows."""
         self.deck.selection.mark_all(self.table.shown_ids)
+        listed = self.deck.job_list.server_list
+        if listed is not None and listed.more:
+            here, all_of_them = number(len(self.table.shown_ids)), number(listed.matching)
+            self.program.tell(f"Marked are the {here} rows that are here, not all {all_of_them} that match.")
         self.flush()
 
     def action_leave(self) -> None:

@@ -1,13 +1,14 @@
 """Queues: how deep, how old, how fast; one is paused and let go on from here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Queue
 from jobdeck_tui.core.columns import Column
-from jobdeck_tui.screens.table import MOVE_BINDINGS, TableScreen
+from jobdeck_tui.screens.dialogs import Question
+from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
 from jobdeck_tui.text.format import NONE, age, duration, number, plural
 from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
@@ -25,11 +26,12 @@ class QueuesScreen(TableScreen):
     """A line for each queue; acts are for the one under the cursor."""
 
     TITLE_WORDS = "Queues"
+    FILTER = "queues"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Its jobs", key_display="enter"),
         Binding("p", "pause", "Pause"),
         Binding("r", "resume", "Resume"),
-        *MOVE_BINDINGS,
+        *TABLE_BINDINGS,
     ]
     COLUMNS = (
         Column("name", "QUEUE", 15, to_width=99),
@@ -67,9 +69,9 @@ class QueuesScreen(TableScreen):
             pieces.append(("  none is paused. RISK: jobs predicted to miss their deadline.", "faint"))
         return pieces
 
-    def row_ids(self) -> Sequence[str]:
+    def rows(self) -> Mapping[str, Queue]:
         """By name."""
-        return [queue.name for queue in self.deck.queues.items or ()]
+        return {queue.name: queue for queue in self.deck.queues.items or ()}
 
     def cell(self, row_id: str, key: str) -> Cell:
         """A figure of one queue."""
@@ -123,9 +125,26 @@ class QueuesScreen(TableScreen):
             self.program.tell("No queue is chosen.")
         elif queue.paused is paused:
             self.program.tell(f"queue {queue.name} is {'paused already' if paused else 'not paused'}.")
+        elif self.deck.guarded and not self.deck.refusal():
+            self._ask(queue, paused=paused)
         else:
-            self.program.link.operations.set_paused(queue.name, paused=paused, then=self.read_again)
+            self._send(queue.name, paused=paused)
         self.flush_acts()
+
+    def _ask(self, queue: Queue, *, paused: bool) -> None:
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
+            if yes:
+                self._send(queue.name, paused=paused)
+
+        waiting = sum(queue.depth.get(state, 0) for state in ("backlog", "waiting", "queued"))
+        notes = [
+            f"{plural(waiting, 'job')} wait there; none would start." if paused else "Its jobs start again."
+        ]
+        verb = "pause" if paused else "resume"
+        self.app.push_screen(Question(verb, [queue.name], notes, what="queue"), answered)
+
+    def _send(self, name: str, *, paused: bool) -> None:
+        self.program.link.operations.set_paused(name, paused=paused, then=self.read_again)
 
     def action_open(self) -> None:
         """Goes to the list, filtered by this queue."""

@@ -94,14 +94,12 @@ class EventLog(LineView, can_focus=True):
         else:
             self.follow()
 
-    def find(self, text: str, direction: int) -> bool:
-        """Goes to the next line that has ``text`` (1) or the one before (-1); False when there is none."""
-        text = text.casefold()
+    def find(self, matches: Callable[[Line], bool], direction: int) -> bool:
+        """Goes to the next line that matches (1) or the one before (-1); False when there is none."""
         at = self._found if self._lines.first <= self._found < self._lines.end else self._bottom(direction)
         number = at + direction
         while self._lines.first <= number < self._lines.end:
-            line = self._lines.line(number)
-            if text in f"{line.label} {line.words}".casefold():
+            if matches(self._lines.line(number)):
                 self._found = number
                 self._stop()
                 self._top = max(self._lines.first, min(number - self.size.height // 2, self._last_top()))

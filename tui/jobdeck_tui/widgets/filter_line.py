@@ -14,10 +14,10 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.widgets.input import Selection
 
+from jobdeck_tui.core.row_filter import FilterHistory
 from jobdeck_tui.text.sanitise import one_line
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
-HISTORY_MAX = 50
 SOURCE_MAX = 500
 HINT = 'state:failed queue:research left<60s try>1 !agent:demo "free text"   tab completes, esc leaves'
 
@@ -33,21 +33,29 @@ class FilterInput(Input):
     ]
 
     def __init__(
-        self, complete: Callable[[str], list[str]], enter: Callable[[str], None], leave: Callable[[], None]
+        self,
+        complete: Callable[[str], list[str]],
+        enter: Callable[[str], None],
+        leave: Callable[[], None],
+        history: FilterHistory,
     ) -> None:
         super().__init__(compact=True, max_length=SOURCE_MAX, select_on_focus=False, id="typed")
         self.cursor_blink = False
         self._complete = complete
         self._enter = enter
         self._leave = leave
-        self._history: list[str] = []
+        self._history = history
         self._at = 0
+
+    def begin(self, source: str) -> None:
+        """Begins with what holds, all of it chosen: the first character replaces it."""
+        self._at = len(self._history.sources)
+        self.value = source
+        self.selection = Selection(0, len(source))
 
     def remember(self, source: str) -> None:
         """Keeps a filter that was used."""
-        if source and (not self._history or self._history[-1] != source):
-            self._history = [*self._history, source][-HISTORY_MAX:]
-        self._at = len(self._history)
+        self._history.remember(source)
 
     def action_leave(self) -> None:
         """Leaves without change."""
@@ -74,8 +82,9 @@ class FilterInput(Input):
 
     def action_recall(self, step: int) -> None:
         """Shows an earlier filter, or a later one."""
-        self._at = max(0, min(self._at + step, len(self._history)))
-        self.value = self._history[self._at] if self._at < len(self._history) else ""
+        earlier = self._history.sources
+        self._at = max(0, min(self._at + step, len(earlier)))
+        self.value = earlier[self._at] if self._at < len(earlier) else ""
         self.cursor_position = len(self.value)
 
 
@@ -88,6 +97,7 @@ class FilterLine(Vertical):
         *,
         typed: Callable[[str], None] = lambda _: None,
         complete: Callable[[str], list[str]] = lambda _: [],
+        history: FilterHistory | None = None,
         hint: str = HINT,
         id: str | None = None,  # noqa: A002 (Textual's own name)
     ) -> None:
@@ -96,6 +106,7 @@ class FilterLine(Vertical):
         self._entered = entered
         self._typed = typed
         self._complete = complete
+        self._history = history or FilterHistory()
         self._hint = hint
         self._keys_were_at: Widget | None = None
         self._open = False
@@ -106,7 +117,7 @@ class FilterLine(Vertical):
     def compose(self) -> ComposeResult:
         """What holds, and the place to type."""
         yield TextLine(id="holds")
-        yield FilterInput(self._complete, self._enter, self.close)
+        yield FilterInput(self._complete, self._enter, self.close, self._history)
 
     def on_mount(self) -> None:
         """Hidden until opened."""
@@ -119,8 +130,7 @@ class FilterLine(Vertical):
         self.display = True
         typed = self.query_one(FilterInput)
         typed.display = True
-        typed.value = source
-        typed.selection = Selection(0, len(source))
+        typed.begin(source)
         self._keys_were_at = self.screen.focused
         self.screen.set_focus(typed)
         self._draw()
@@ -139,13 +149,14 @@ class FilterLine(Vertical):
 
     def refresh_line(self, source: str, matching: int, total: int, also: Iterable[Piece] = ()) -> None:
         """Draws what holds."""
-        self._held = list(also)
+        self._held = []
         if source:
             self._held += [
                 (f" filter: {source}", "strong"),
                 (f"  {matching} of {total}", ""),
-                ("  esc clears", "faint"),
+                ("  esc clears ", "faint"),
             ]
+        self._held += also
         self._draw()
 
     def _draw(self) -> None:

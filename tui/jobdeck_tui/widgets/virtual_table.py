@@ -98,6 +98,11 @@ class VirtualTable(LineView, can_focus=True):
         return self._ids[self._cursor] if self._ids else None
 
     @property
+    def cursor(self) -> int:
+        """The row under the cursor by its position."""
+        return self._cursor
+
+    @property
     def slid_seconds_ago(self) -> float:
         """Seconds since another row came under the cursor without the operator moving it."""
         return self._clock() - self._slid_at

@@ -1,0 +1,74 @@
+"""``jobdeck config`` and ``--profile``: what holds, where it stands, and which server is meant."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = "from jobdeck_tui.cli import main; main()"
+
+
+@pytest.fixture
+def jobdeck(tmp_path):
+    """Runs the program with a config file of this text."""
+
+    def call(text, *arguments, code=0, **env):
+        path = tmp_path / "config.toml"
+        if text:
+            path.write_text(text)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("JOBDECK_")}
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *arguments],
+            env=kept | {"JOBDECK_CONFIG": str(path), "JOBDECK_STATE_DIR": str(tmp_path / "state")} | env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == code, (done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+    return call
+
+
+def test_config_tells_the_path_what_holds_and_what_one_may_write(jobdeck, tmp_path):
+    told = jobdeck("", "config")
+    assert f"{tmp_path / 'config.toml'}  (not there: defaults hold)" in told
+    assert "grace_seconds  3.0" in told
+    assert '# "act.cancel" = "X"' in told
+    assert "Jobs       act.cancel               c" in jobdeck("", "config", "--keys")
+
+
+def test_config_tells_what_cannot_be_used_and_exits_1(jobdeck):
+    text = '[keys]\n"act.cancel" = "e"\n"act.destroy" = "x"\n[profiles.prod]\ntoken = "hidden"\nurl = "http://a"\n'
+    told = jobdeck(text, "config", code=1)
+    assert "e is the key of act.expire on Jobs; act.cancel keeps its own" in told
+    assert "nothing is named act.destroy" in told
+    assert "secrets come from the environment" in told
+    assert "hidden" not in told
+    data = json.loads(jobdeck(text, "config", "--json", code=1))
+    assert (len(data["problems"]), data["keys"], data["profiles"]["prod"]["url"]) == (3, {}, "http://a")
+
+
+def test_a_profile_is_the_server_that_every_command_means(jobdeck):
+    text = 'profile = "near"\n[profiles.near]\nurl = "http://127.0.0.1:9"\n[profiles.far]\nurl = "http://127.0.0.1:7"\n'
+    assert "127.0.0.1:9" in jobdeck(text, "list", code=3)
+    assert "127.0.0.1:7" in jobdeck(text, "list", "--profile", "far", code=3)
+    assert "127.0.0.1:7" in jobdeck(text, "--profile", "far", "list", code=3)
+    assert "127.0.0.1:7" in jobdeck(text, "list", code=3, JOBDECK_PROFILE="far")
+    assert "127.0.0.1:5" in jobdeck(text, "--server", "http://127.0.0.1:5", "list", code=3)
+    assert "there is no profile moon; there are: near, far" in jobdeck(
+        text, "list", "--profile", "moon", code=2
+    )
+    assert "write it as http://host:port" in jobdeck(
+        '[profiles.a]\nurl = "ftp://a"', "list", "--profile", "a", code=2
+    )
+
+
+def test_a_read_only_profile_is_only_looked_at(jobdeck):
+    text = '[profiles.prod]\nurl = "http://127.0.0.1:9"\nread_only = true\n'
+    for words in (["cancel", "one"], ["prune", "--older-than", "7d"], ["reconcile", "--apply"]):
+        assert "Profile prod is read-only" in jobdeck(text, "--profile", "prod", *words, code=4)
+    for words in (["list"], ["prune", "--older-than", "7d", "--dry-run"], ["reconcile"]):
+        assert "127.0.0.1:9" in jobdeck(text, "--profile", "prod", *words, code=3)
