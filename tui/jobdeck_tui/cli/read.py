@@ -70,7 +70,7 @@ async def _rows(url: str) -> dict[Job, object]:
         while True:
             params: dict[str, str | int] = {"limit": PAGE_ROWS} | ({"cursor": cursor} if cursor else {})
             page = Fields(await api.http.get(f"{OPS}/jobs", params))
-            for entry in page.raw("jobs") or ():  # type: ignore[attr-defined]
+            for entry in page.listed("jobs"):
                 try:
                     rows[decode.job(entry)] = entry
                 except Unreadable:

@@ -1,0 +1,52 @@
+"""Who else is acting: the acts of others as they come, so that two operators never work against each other."""
+
+from collections import deque
+from collections.abc import Callable
+
+from jobdeck_tui.client.models import AuditRow
+from jobdeck_tui.text.format import age, plural, short_id
+
+SHOWN_SECONDS = 15.0
+KEPT_MAX = 200
+PAST = {
+    "cancel": "cancelled",
+    "expire": "expired",
+    "resume": "resumed",
+    "grant": "granted more time to",
+    "clone": "cloned",
+    "priority": "moved",
+    "pause": "paused",
+    "unpause": "let go on",
+    "drain": "drained",
+    "restart": "restarted",
+    "verdict": "gave a verdict on",
+}
+REFUSED = "refused:"
+
+
+def act_words(row: AuditRow, id_cells: int = 8) -> str:
+    """Says who did what to which job, as in ``ana cancelled 64e50cad``; what was refused is said so."""
+    refused = row.result.startswith(REFUSED)
+    did = f"was refused {row.act}" if refused else PAST.get(row.act, f"did {row.act}")
+    return f"{row.actor} {did} {short_id(row.job_id, id_cells)}" if row.job_id else f"{row.actor} {did}"
+
+
+class Company:
+    """The newest acts that are not this deck's own."""
+
+    def __init__(self) -> None:
+        self._acts: deque[tuple[AuditRow, float]] = deque(maxlen=KEPT_MAX)
+
+    def take(self, row: AuditRow, now: float, is_own: Callable[[AuditRow], bool]) -> None:
+        """Takes an act of the feed; ``now`` in Unix seconds."""
+        if not is_own(row):
+            self._acts.append((row, now))
+
+    def line(self, now: float) -> str:
+        """The newest act for some seconds, and how many more came in that time; empty when all is quiet."""
+        fresh = [row for row, came in self._acts if 0 <= now - came < SHOWN_SECONDS]
+        if not fresh:
+            return ""
+        newest, came = self._acts[-1]
+        more = f", and {plural(len(fresh) - 1, 'other act')}" if len(fresh) > 1 else ""
+        return f"{act_words(newest)} {age(now - came)} ago{more}"
