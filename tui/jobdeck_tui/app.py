@@ -1,9 +1,7 @@
 """The deck as a program: its screens, its one timer, its manners in a terminal."""
 
-import json
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -11,10 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from jobdeck_tui.client.models import Job
+from jobdeck_tui.client.instance import default_state_dir
+from jobdeck_tui.comfort import COMFORT_BINDINGS, Comfort
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
-from jobdeck_tui.keys import GatedApp
+from jobdeck_tui.deck_log import log, open_log
 from jobdeck_tui.link.link import Link, Reach
+from jobdeck_tui.palette import DeckProvider, JobCommands, LookCommands, ScreenCommands
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
 from jobdeck_tui.screens.audit import AuditScreen
@@ -43,11 +43,11 @@ Severity = Literal["information", "warning", "error"]
 NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
 
 
-class DeckApp(GatedApp, inherit_bindings=False):
+class DeckApp(Comfort, inherit_bindings=False):
     """The deck. All it knows is in ``deck``; all it sends and reads goes through ``link``."""
 
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
-    ENABLE_COMMAND_PALETTE = False
+    COMMANDS: ClassVar[set[type[DeckProvider]]] = {JobCommands, ScreenCommands, LookCommands}  # type: ignore[assignment]
     TITLE = "jobdeck"
     MODES: ClassVar[dict[str, type[Screen[None]]]] = {  # type: ignore[assignment]
         "jobs": JobsScreen,
@@ -72,6 +72,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         Binding("q", "leave_program", "Quit"),
         Binding("ctrl+c,ctrl+q", "leave_program", "Quit, from a dialog too", show=False, priority=True),
         Binding("L", "my_acts", "My acts and their results", show=False),
+        *COMFORT_BINDINGS,
         Binding("question_mark,f1", "help", "Help", key_display="?"),
     ]
 
@@ -79,6 +80,8 @@ class DeckApp(GatedApp, inherit_bindings=False):
         # Without this Textual turns colours to greys under NO_COLOR, and still sends them.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.deck = deck or Deck()
+        self.log_path: Path | None = None
+        self.use_themes()
         self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
         self._flushed_at = float("-inf")
@@ -123,6 +126,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         """Draws what is new, within two looks; at rest once a second, for ages and countdowns."""
         if self.deck.graces():
             self.send_due_acts()
+        self.ring()
         now = self.deck.monotonic()
         self._looks += 1
         due = self.deck.fresh and self._looks >= LOOKS_A_DRAW
@@ -181,6 +185,14 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self.deck.hush()
         self.push_screen(JobScreen(job_id, tab))
 
+    def show_jobs(self) -> None:
+        """Goes to the list itself, from wherever."""
+        self.show_mode("jobs")
+        while isinstance(self.screen, DeckScreen) and not isinstance(self.screen, JobsScreen):
+            self.pop_screen()
+        if isinstance(self.screen, JobsScreen):
+            self.screen.flush(everything=True)
+
     def show_mode(self, mode: str) -> None:
         """Goes to one of the main screens."""
         self.switch_mode(mode)
@@ -238,16 +250,6 @@ class DeckApp(GatedApp, inherit_bindings=False):
         """Says that keys typed ahead did nothing."""
         self.tell(f"{plural(count, 'key')} typed before this screen was drawn: not taken.")
 
-    def copy_job(self, job: Job) -> None:
-        """Sends the job's row to the terminal's clipboard, as JSON."""
-        self.copy_to_clipboard(json.dumps(asdict(job), ensure_ascii=False, indent=1))
-        self.tell(f"row of {job.job_id} sent to the terminal's clipboard as JSON")
-
-    def copy_words(self, words: str, what: str) -> None:
-        """Sends words to the terminal's clipboard; whether it takes them is the terminal's affair."""
-        self.copy_to_clipboard(words)
-        self.tell(f"{what} sent to the terminal's clipboard: {words}")
-
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The deck's own colours, in every theme."""
         return VARIABLES
@@ -261,32 +263,38 @@ class DeckApp(GatedApp, inherit_bindings=False):
     def _fatal_error(self) -> None:
         """A crash shows lines of code and no variable's value (Textual's own shows all locals)."""
         self.bell()
+        log.exception("the deck crashed")
         self._exit_renderables.append(crash_report(self.console))
         self._close_messages_no_wait()
 
 
-def run(server: str | None, state_dir: Path | None) -> int:
+def run(server: str | None, state_dir: Path | None, *, read_only: bool = False) -> int:
     """Runs the deck until it is left and gives the exit code.
 
     ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's
-    state directory), or starts one that ends with the deck.
+    state directory), or starts one that ends with the deck. ``read_only`` lets no act out.
     """
-    return run_on(Reaching(server, state_dir))
+    return run_on(Reaching(server, state_dir), state_dir, read_only=read_only)
 
 
-def run_on(reaching: Reaching) -> int:
+def run_on(reaching: Reaching, state_dir: Path | None = None, *, read_only: bool = False) -> int:
     """Runs the deck on what ``reaching`` finds or starts, and stops that afterwards."""
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")
         return NO_TERMINAL
     app = DeckApp(reaching)
+    app.deck.read_only = read_only
     app.deck.server_words = reaching.words
     app.deck.badge = reaching.badge
     app.deck.awaited = reaching.awaited
+    app.state_directory = state_dir or default_state_dir()
+    app.log_path = open_log(app.state_directory)
+    log.info("deck begins on %s%s", reaching.words, ", read-only" if read_only else "")
     try:
         app.run()
     finally:
         reaching.stop()
+        log.info("deck ends with exit code %s %s", app.return_code, app.farewell)
     if app.farewell:
         sys.stderr.write(app.farewell + "\n")
     return app.return_code or 0

@@ -22,6 +22,8 @@ from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.client.workers import Failure
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
+from jobdeck_tui.core.alerts import Alerts
+from jobdeck_tui.core.company import Company
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.event_feed import EventFeed, Told
@@ -29,6 +31,8 @@ from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.core.selection import Selection
+from jobdeck_tui.core.trends import Trends
+from jobdeck_tui.text.format import age, clock
 
 ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
@@ -67,6 +71,11 @@ class Deck:
         self.connection = Connection()
         self.agreement = Agreement()
         self.feed = EventFeed()
+        self.alerts = Alerts()
+        self.company = Company()
+        self.trends = Trends()
+        self.read_only = False
+        self.relative_times = False
         self.overview: Overview | None = None
         self.picture: DaskPicture | None = None
         self.picture_trouble = ""
@@ -78,6 +87,7 @@ class Deck:
         self.audit: Reading[AuditRow] = Reading()
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
+        self.server_url = ""
         self.start_words = ""
         self.badge = ""
         self.unreadable = 0
@@ -99,6 +109,7 @@ class Deck:
         """The header's snapshot; whether it tells anything new."""
         news = overview != self.overview
         self.overview = overview
+        self.trends.take(overview, self.now())
         if self.picture is not None:
             self.agreement.observe(self.picture, overview, self.now())
         return news
@@ -106,7 +117,10 @@ class Deck:
     def take_jobs(self, rows: Iterable[Job]) -> None:
         """Rows of the feed or of a page."""
         rows = list(rows)
-        self._changed |= self.jobs.apply(rows)
+        changed = self.jobs.apply(rows)
+        own = {tracked.job_id for tracked in self.acts.unfinished()}
+        self.alerts.take((job for job_id in changed if (job := self.jobs.get(job_id))), self.now(), own)
+        self._changed |= changed
         self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
 
     def take_event(self, told: Told) -> None:
@@ -117,9 +131,11 @@ class Deck:
         """A whole listing: jobs it does not have are gone, with their marks."""
         self.jobs.keep_only(job_ids)
         self.selection.keep_only(job_ids)
+        self.alerts.begin()
 
     def forget_jobs(self, job_ids: Collection[str]) -> None:
         """Jobs that were pruned."""
+        self.alerts.forget(job_ids)
         self.keep_jobs({job.job_id for job in self.jobs}.difference(job_ids))
 
     def take_drill(self, drill: Drill) -> None:
@@ -171,6 +187,10 @@ class Deck:
 
     # What screens ask
 
+    def time_words(self, at: float | None) -> str:
+        """A moment of a log in eight cells: its time of day, or how long ago it was."""
+        return f"{age(self.now() - at):>8}" if self.relative_times and at is not None else clock(at)
+
     def notice(self, now: float) -> Notice | None:
         """What was said last, while it is to be shown."""
         return self._notice if self._notice is not None and now < self._notice.until else None
@@ -220,6 +240,8 @@ class Deck:
     def refusal(self) -> str:
         """Why no act may go out now; empty when acts may."""
         truth = self.truth()
+        if self.read_only:
+            return "Not sent: this deck was started with --read-only."
         if not truth.live:
             return f"Not sent: {truth.text}. Acts go out only when LIVE."
         if self.overview is not None and self.overview.read_only:

@@ -69,10 +69,13 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, invoke_without_command=True, epilog=EPILOGUE)
+@click.option(
+    "--read-only", is_flag=True, envvar="JOBDECK_READ_ONLY", help="The deck shows all and lets no act out."
+)
 @target_options
 @click.version_option(package_name="jobdeck", message="jobdeck %(version)s")
 @click.pass_context
-def root(context: click.Context, target: Target) -> None:
+def root(context: click.Context, target: Target, *, read_only: bool) -> None:
     """See and steer asynchronous agent jobs on Dask.
 
     Without a command: the deck, on the server named or on a backend of its own.
@@ -81,7 +84,7 @@ def root(context: click.Context, target: Target) -> None:
     if context.invoked_subcommand is None:
         from .run import open_deck
 
-        context.exit(open_deck(target))
+        context.exit(open_deck(target, read_only=read_only))
 
 
 def main() -> None:

@@ -1,12 +1,13 @@
 """Who else is acting: the acts of others as they come, so that two operators never work against each other."""
 
 from collections import deque
-from collections.abc import Callable
 
 from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.text.format import age, plural, short_id
 
 SHOWN_SECONDS = 15.0
+OWN_SECONDS = 15.0
+"""An act of the feed so soon after one that this deck sent on the same job is that one."""
 KEPT_MAX = 200
 PAST = {
     "cancel": "cancelled",
@@ -32,14 +33,20 @@ def act_words(row: AuditRow, id_cells: int = 8) -> str:
 
 
 class Company:
-    """The newest acts that are not this deck's own."""
+    """The newest acts that are not this deck's own. Times are Unix seconds."""
 
     def __init__(self) -> None:
         self._acts: deque[tuple[AuditRow, float]] = deque(maxlen=KEPT_MAX)
+        self._own: dict[str | None, float] = {}
 
-    def take(self, row: AuditRow, now: float, is_own: Callable[[AuditRow], bool]) -> None:
-        """Takes an act of the feed; ``now`` in Unix seconds."""
-        if not is_own(row):
+    def sends(self, job_id: str | None, now: float) -> None:
+        """This deck sends an act on a job, or on something that is none: its echo is no news."""
+        self._own = {target: at for target, at in self._own.items() if now - at < OWN_SECONDS}
+        self._own[job_id] = now
+
+    def take(self, row: AuditRow, now: float) -> None:
+        """Takes an act of the feed."""
+        if now - self._own.get(row.job_id, float("-inf")) >= OWN_SECONDS:
             self._acts.append((row, now))
 
     def line(self, now: float) -> str:

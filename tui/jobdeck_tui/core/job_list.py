@@ -22,6 +22,7 @@ class JobList:
         self.sort_column = "risk"
         self.reverse = False
         self.matching = 0
+        self.only: frozenset[str] | None = None
         self._matches: Callable[[Job, float], bool] | None = None
         self._frozen: dict[str, Job] | None = None
         self._arranged_at = float("-inf")
@@ -55,6 +56,11 @@ class JobList:
         """Sorts by the next column."""
         self.sort_column = next_column(self.sort_column, step)
 
+    def show_only(self, job_ids: frozenset[str] | None) -> None:
+        """Shows just these jobs, as far as they match the filter; None shows all again."""
+        self.only = job_ids
+        self._arranged_at = float("-inf")
+
     @property
     def frozen(self) -> bool:
         """Whether the view stands still."""
@@ -86,6 +92,8 @@ class JobList:
         self._arranged_at, self._arranged_revision = now, self._jobs.revision
         began = perf_counter()
         jobs = list(self._jobs) if self._frozen is None else list(self._frozen.values())
+        if (only := self.only) is not None:
+            jobs = [job for job in jobs if job.job_id in only]
         if (matches := self._matches) is not None:
             jobs = [job for job in jobs if matches(job, now)]
         self.matching = len(jobs)
