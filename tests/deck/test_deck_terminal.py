@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -27,7 +28,9 @@ class Terminal:
         import termios
 
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        env = {**os.environ, "TERM": "xterm-256color", **environment}
+        self.state = tempfile.TemporaryDirectory()
+        mine = {"TERM": "xterm-256color", "JOBDECK_STATE_DIR": self.state.name}
+        env = {**os.environ, **mine, **environment}
         self.process = subprocess.Popen(
             [sys.executable, "-c", START, url],
             stdin=child,
@@ -65,7 +68,9 @@ class Terminal:
         return code
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)]
+)
 def test_a_signal_restores_the_terminal_and_tells_by_the_exit_code(number: int, code: int) -> None:
     terminal = Terminal()
     terminal.read_until(b"jobdeck")

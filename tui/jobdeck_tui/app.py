@@ -14,7 +14,7 @@ from jobdeck_tui.comfort import COMFORT_BINDINGS, Comfort
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
 from jobdeck_tui.deck_log import log, open_log
 from jobdeck_tui.link.link import Link, Reach
-from jobdeck_tui.palette import DeckProvider, JobCommands, LookCommands, ScreenCommands
+from jobdeck_tui.palette import DeckCommands, DeckProvider, JobCommands
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
 from jobdeck_tui.screens.audit import AuditScreen
@@ -47,7 +47,7 @@ class DeckApp(Comfort, inherit_bindings=False):
     """The deck. All it knows is in ``deck``; all it sends and reads goes through ``link``."""
 
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
-    COMMANDS: ClassVar[set[type[DeckProvider]]] = {JobCommands, ScreenCommands, LookCommands}  # type: ignore[assignment]
+    COMMANDS: ClassVar[set[type[DeckProvider]]] = {JobCommands, DeckCommands}  # type: ignore[assignment]
     TITLE = "jobdeck"
     MODES: ClassVar[dict[str, type[Screen[None]]]] = {  # type: ignore[assignment]
         "jobs": JobsScreen,

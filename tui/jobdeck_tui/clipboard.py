@@ -14,7 +14,7 @@ from jobdeck_tui.client.saving import Saving
 
 OSC_BYTES_MAX = 74_000
 """What the smallest of the common terminals takes: 100,000 characters of base64 with a margin."""
-TMUX_SECONDS = 2.0
+TMUX_SECONDS = 1.0
 FILE_NAME = "copied.txt"
 
 
@@ -33,8 +33,8 @@ def copy(
     kept = _keep(text, directory)
     if len(text.encode()) > OSC_BYTES_MAX:
         return Copied(f"too long for a terminal's clipboard; {kept}", arrived=False)
-    if environment.get("TMUX") and _by_tmux(text):
-        return Copied(f"copied to tmux (prefix ] pastes) and on to its terminal; {kept}", arrived=True)
+    if environment.get("TMUX") and _by_tmux(text, environment):
+        return Copied(f"copied to tmux (prefix ] pastes), offered to its terminal; {kept}", arrived=True)
     if reason := _deaf(environment):
         return Copied(f"{reason} takes no copies; {kept}", arrived=False)
     send(text)
@@ -52,18 +52,19 @@ def _keep(text: str, directory: Path | None) -> str:
             saving.keep()
     except OSError as error:
         return f"it could not be kept in {path} ({error.strerror})"
-    return f"it is in {path}"
+    return f"also in {path}"
 
 
-def _by_tmux(text: str) -> bool:
+def _by_tmux(text: str, environment: Mapping[str, str]) -> bool:
     """Whether tmux took it. Its default setting drops OSC 52 of programs, and passes on what it is given so."""
-    tmux = shutil.which("tmux")
+    tmux = shutil.which("tmux", path=environment.get("PATH"))
     if tmux is None:
         return False
     try:
         done = subprocess.run(
             [tmux, "load-buffer", "-w", "-"],
             input=text.encode(),
+            env=dict(environment),
             timeout=TMUX_SECONDS,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

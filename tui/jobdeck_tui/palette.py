@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from jobdeck_tui.client.models import Job
 
 JOBS_MAX = 20
-MOVES = ("move(", "page(", "roll(", "choose(", "shift(", "top", "bottom", "home", "end", "command_palette")
+MOVES = ("move(", "page(", "roll(", "choose(", "shift(", "top", "bottom", "home", "end", "leave", "command")
+"""Keys that only make sense under the finger."""
 Command = tuple[str, Callable[[], object]]
 
 
@@ -69,11 +70,21 @@ def _job_line(job: "Job") -> Content:
     return Content(f"job {fit(job.job_id, 36)} {fit(state_label(job.state), 12)} {job.workflow}")
 
 
-class ScreenCommands(DeckProvider):
-    """What the screen in view offers now: its keys, as far as they would do something."""
+class DeckCommands(DeckProvider):
+    """What the screen in view offers, then looks, the bell, and what to send along with a report of trouble."""
 
     def commands(self) -> Iterator[Command]:
-        """Each action once, with its key."""
+        """All of them."""
+        yield from self._of_the_screen()
+        program = self.program
+        for name in NAMES:
+            here = "  (in use)" if name == program.theme else ""
+            yield f"Theme {name}{here}", partial(program.choose_theme, name)
+        yield f"Bell {'on' if program.deck.alerts.silent else 'off'}", self._toggle_bell
+        yield "Copy diagnostics", self._copy_diagnostics
+
+    def _of_the_screen(self) -> Iterator[Command]:
+        """Each action once, with its key, as far as it would do something now."""
         screen = self.screen
         if not isinstance(screen, DeckScreen):
             return
@@ -86,20 +97,6 @@ class ScreenCommands(DeckProvider):
             if not screen.hides(binding):
                 key = self.program.get_key_display(binding)
                 yield f"{binding.description}  ({key})", partial(self.program.run_action, action, node)
-
-
-class LookCommands(DeckProvider):
-    """Themes, the bell, and what to send along with a report of trouble."""
-
-    def commands(self) -> Iterator[Command]:
-        """All of them."""
-        program = self.program
-        for name in NAMES:
-            here = "  (in use)" if name == program.theme else ""
-            yield f"Theme {name}{here}", partial(program.choose_theme, name)
-        alerts = program.deck.alerts
-        yield f"Bell {'on' if alerts.silent else 'off'}", self._toggle_bell
-        yield "Copy diagnostics", partial(self._copy_diagnostics)
 
     def _toggle_bell(self) -> None:
         alerts = self.program.deck.alerts

@@ -25,7 +25,7 @@ PAST = {
 REFUSED = "refused:"
 
 
-def act_words(row: AuditRow, id_cells: int = 8) -> str:
+def act_words(row: AuditRow, id_cells: int = 20) -> str:
     """Says who did what to which job, as in ``ana cancelled 64e50cad``; what was refused is said so."""
     refused = row.result.startswith(REFUSED)
     did = f"was refused {row.act}" if refused else PAST.get(row.act, f"did {row.act}")

@@ -12,7 +12,7 @@ from jobdeck_tui.text.format import plural
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 MEANS = {
-    "csv": "for a spreadsheet; a cell that it would run as a formula begins with '",
+    "csv": "for a spreadsheet; what it would run as a formula is quoted",
     "json": "one list",
     "ndjson": "one object a line",
 }

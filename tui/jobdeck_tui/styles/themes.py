@@ -1,6 +1,8 @@
 """The deck's themes: the same meanings in other colours. Signs, words and weight carry them without any."""
 
-from textual.theme import Theme
+from dataclasses import replace
+
+from textual.theme import BUILTIN_THEMES, Theme
 
 LIGHT = {
     "state-running": "#005f9e",
@@ -39,7 +41,7 @@ GREYS = dict.fromkeys(CONTRAST, "#c8c8c8") | {
 }
 
 THEMES = (
-    Theme("dark", primary="#56b4e9", background="#12161b", surface="#1b2128", panel="#242c35"),
+    replace(BUILTIN_THEMES["textual-dark"], name="dark"),
     Theme(
         "light",
         primary="#005f9e",
