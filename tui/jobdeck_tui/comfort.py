@@ -20,6 +20,7 @@ from jobdeck_tui.screens.export import ExportDialog
 from jobdeck_tui.styles.themes import NAMES, THEMES
 from jobdeck_tui.text.format import plural
 from jobdeck_tui.text.sanitise import one_line
+from jobdeck_tui.widgets.event_log import EventLog
 
 if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
@@ -138,6 +139,7 @@ class Comfort(GatedApp, inherit_bindings=False):
     def action_times(self) -> None:
         """Shows logs' times as ages, or as times of day (UTC)."""
         self.deck.relative_times = not self.deck.relative_times
+        self.screen.query(EventLog).refresh()
         self.tell("Times as ages." if self.deck.relative_times else "Times of day, UTC.")
 
     def action_mouse(self) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from jobdeck_tui.client.models import Job
+from jobdeck_tui.deck_log import log
 from jobdeck_tui.link.wire import Wire
 
 AGAIN_SECONDS = 2.0
@@ -55,6 +56,7 @@ class Listing:
             deck.fresh = True
         deck.keep_jobs(self._known)
         deck.take_drills(await api.drills())
+        log.info("%d jobs listed", len(self._known))
         self._under_way = False
         self._known.clear()
         deck.fresh = True

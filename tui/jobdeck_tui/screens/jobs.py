@@ -300,18 +300,24 @@ class JobsScreen(ActingScreen):
 
     def action_copy_id(self) -> None:
         """Copies the id under the cursor."""
-        if self.table.cursor_id is not None:
-            self.program.copy_words(self.table.cursor_id, "id")
+        if (job := self._under_cursor()) is not None:
+            self.program.copy_words(job.job_id, "id")
 
     def action_copy_row(self) -> None:
         """Copies the row under the cursor."""
-        if (cursor := self.table.cursor_id) is not None and (job := self.seen_job(cursor)) is not None:
+        if (job := self._under_cursor()) is not None:
             self.program.copy_job(job)
 
     def action_copy_curl(self) -> None:
         """Copies how to read the record without a deck."""
-        if self.table.cursor_id is not None:
-            self.program.copy_curl(self.table.cursor_id)
+        if (job := self._under_cursor()) is not None:
+            self.program.copy_curl(job.job_id)
+
+    def _under_cursor(self) -> Job | None:
+        job = self.seen_job(self.table.cursor_id) if self.table.cursor_id is not None else None
+        if job is None:
+            self.program.tell("No job is under the cursor.")
+        return job
 
     def records(self) -> Records:
         """The rows shown, in their order, each with all that is known of it."""
