@@ -77,10 +77,11 @@ def test_acknowledged_alerts_stay_quiet_and_the_next_one_is_counted_from_then():
     assert (alerts.words(), alerts.since) == ("1 new: 1 held", NOW + 20)
 
 
-def test_what_this_operator_did_is_no_alert_and_a_silent_bell_still_counts():
+def test_that_an_own_job_expired_is_no_alert_and_a_silent_bell_still_counts():
     alerts = begun()
     alerts.silent = True
-    alerts.take([a_job(1, "expired"), a_job(2, "failed")], NOW, own={a_job(1, "expired").job_id})
+    rows = [a_job(1, "expired"), a_job(2, "failed")]
+    alerts.take(rows, NOW, own={job.job_id for job in rows})
     assert alerts.words() == "1 new: 1 failed"
     assert not alerts.rings(NOW)
 

@@ -270,6 +270,9 @@ async def test_long_lines_of_the_log_wrap_and_shift_while_it_follows():
         await pilot.pause()
         assert log.following
         assert "the newest one" in screen_text(pilot)
+        await press(pilot, "k")
+        await pilot.pause()
+        assert "end58" in screen_text(pilot)
         await press(pilot, "g")
         await pilot.pause()
         assert "end1" in screen_text(pilot)

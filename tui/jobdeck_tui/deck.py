@@ -118,10 +118,11 @@ class Deck:
         """Rows of the feed or of a page."""
         rows = list(rows)
         changed = self.jobs.apply(rows)
-        own = {tracked.job_id for tracked in self.acts.unfinished()}
-        self.alerts.take((job for job_id in changed if (job := self.jobs.get(job_id))), self.now(), own)
+        now = self.now()
+        news = [job for job_id in changed if (job := self.jobs.get(job_id)) is not None]
+        self.alerts.take(news, now, self.company.own(now))
         self._changed |= changed
-        self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
+        self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, now)}
 
     def take_event(self, told: Told) -> None:
         """One stored event of any job."""

@@ -40,8 +40,8 @@ class Alerts:
         """All that was there before is known: from here on alerts are news."""
         self._begun = True
 
-    def take(self, rows: Iterable[Job], now: float, own: Collection[str] = ()) -> None:
-        """Looks at rows that changed; jobs in ``own`` are acted on by this operator, who knows."""
+    def take(self, rows: Iterable[Job], now: float, own: Collection[str | None] = ()) -> None:
+        """Looks at rows that changed; that a job in ``own`` expired was this operator's act."""
         for job in rows:
             kind = alert_of(job)
             if kind is None:
@@ -51,7 +51,7 @@ class Alerts:
             if key in self._told:
                 continue
             self._told.add(key)
-            if self._begun and job.job_id not in own:
+            if self._begun and not (kind == "expired" and job.job_id in own):
                 self.since = now if not self._open else self.since
                 self._open[job.job_id] = kind
                 self._unheard = True

@@ -39,14 +39,17 @@ class Company:
         self._acts: deque[tuple[AuditRow, float]] = deque(maxlen=KEPT_MAX)
         self._own: dict[str | None, float] = {}
 
+    def own(self, now: float) -> set[str | None]:
+        """What this deck has just acted on."""
+        return {target for target, at in self._own.items() if now - at < OWN_SECONDS}
+
     def sends(self, job_id: str | None, now: float) -> None:
         """This deck sends an act on a job, or on something that is none: its echo is no news."""
-        self._own = {target: at for target, at in self._own.items() if now - at < OWN_SECONDS}
-        self._own[job_id] = now
+        self._own = {target: self._own[target] for target in self.own(now)} | {job_id: now}
 
     def take(self, row: AuditRow, now: float) -> None:
         """Takes an act of the feed."""
-        if now - self._own.get(row.job_id, float("-inf")) >= OWN_SECONDS:
+        if row.job_id not in self.own(now):
             self._acts.append((row, now))
 
     def line(self, now: float) -> str:

@@ -86,6 +86,8 @@ class EventLog(LineView, can_focus=True):
 
     def bottom_line(self) -> Line | None:
         """The newest line in view."""
+        if self._wrapping and self._view:
+            return self._lines.line(self._view[-1][0])
         number = min(self._top + self.size.height, self._lines.end) - 1
         return self._lines.line(number) if number >= self._lines.first else None
 
@@ -130,7 +132,8 @@ class EventLog(LineView, can_focus=True):
             if text in f"{line.label} {line.words}".casefold():
                 self._found = number
                 self._stop()
-                self._top = max(self._lines.first, min(number - self.size.height // 2, self._last_top()))
+                above = 0 if self._wrapping else self.size.height // 2
+                self._top = max(self._lines.first, min(number - above, self._last_top()))
                 self._settle()
                 return True
             number += direction
@@ -141,6 +144,8 @@ class EventLog(LineView, can_focus=True):
 
     def _stop(self) -> None:
         if self.following:
+            if self._wrapping and self._view:
+                self._top = self._view[0][0]
             self.following = False
             self._seen_end = self._lines.end
 
