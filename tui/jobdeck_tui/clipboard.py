@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobdeck_tui.client.saving import Saving
-
 OSC_BYTES_MAX = 74_000
 """What the smallest of the common terminals takes: 100,000 characters of base64 with a margin."""
 TMUX_SECONDS = 1.0
@@ -44,6 +42,8 @@ def copy(
 def _keep(text: str, directory: Path | None) -> str:
     if directory is None:
         return "no file is kept"
+    from jobdeck_tui.client.saving import Saving
+
     path = directory / FILE_NAME
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)

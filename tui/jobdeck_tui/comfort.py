@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from shlex import quote as shell_quote
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
@@ -98,6 +97,8 @@ class Comfort(GatedApp, inherit_bindings=False):
         if not self.deck.server_url:
             self.tell("No server was reached yet.")
             return
+        from shlex import quote as shell_quote
+
         url = f"{self.deck.server_url}/v1/ops/jobs/{quote(job_id, safe='')}"
         self.copy_words(f"curl -sS {shell_quote(url)}", f"curl for {job_id}")
 

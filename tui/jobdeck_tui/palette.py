@@ -3,10 +3,8 @@
 Texts of jobs are only ever shown as ``Content``: what stands in them is never markup.
 """
 
-import platform
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -109,6 +107,9 @@ class DeckCommands(DeckProvider):
 
 def diagnostics(program: "DeckApp") -> list[str]:
     """What is worth knowing where something is wrong with the deck itself; no job's text, no credential."""
+    import platform
+    from importlib.metadata import version  # a tenth of a second that the first frame need not pay
+
     deck, size = program.deck, program.size
     truth = deck.truth()
     scheduler = deck.overview.scheduler.state if deck.overview is not None else "not known"
