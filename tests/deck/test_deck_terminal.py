@@ -1,16 +1,21 @@
 """The deck as a process in a real terminal: what it leaves behind, what it sends, when it refuses."""
 
+import base64
 import os
 import pty
 import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 from jobdeck_tui.safety import crash_report
+from running_backend import RunningBackend
+
+from .processes import wait_until
 
 START = "import sys; from jobdeck_tui.app import run; sys.exit(run(sys.argv[1], None))"
 NOBODY = "http://127.0.0.1:9"
@@ -27,7 +32,9 @@ class Terminal:
         import termios
 
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        env = {**os.environ, "TERM": "xterm-256color", **environment}
+        self.state = tempfile.TemporaryDirectory()
+        mine = {"TERM": "xterm-256color", "JOBDECK_STATE_DIR": self.state.name}
+        env = {**os.environ, **mine, **environment}
         self.process = subprocess.Popen(
             [sys.executable, "-c", START, url],
             stdin=child,
@@ -65,7 +72,9 @@ class Terminal:
         return code
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)]
+)
 def test_a_signal_restores_the_terminal_and_tells_by_the_exit_code(number: int, code: int) -> None:
     terminal = Terminal()
     terminal.read_until(b"jobdeck")
@@ -130,3 +139,24 @@ def test_a_crash_report_shows_no_variable() -> None:
     assert "ValueError" in report
     assert Path(__file__).name in report
     assert token not in report
+
+
+def test_many_failures_ring_once_a_copy_is_sent_and_the_mouse_is_let_go(backend: RunningBackend) -> None:
+    terminal = Terminal(backend.url, TMUX="")
+    terminal.read_until(b"LIVE")
+    terminal.read_until(b"Filter")
+    log = Path(terminal.state.name) / "deck.log"
+    wait_until(lambda: log.exists() and "jobs listed" in log.read_text())
+    for number in range(4):
+        backend.submit({"name": "read", "fail": True}, job_id=f"rings-{number}")
+    terminal.read_until(b"4 new")
+    terminal.read_until(b"rings-")
+    assert 1 <= terminal.sent.count(b"\x07") <= 2
+    os.write(terminal.main, b"m")
+    terminal.read_until(b"\x1b[?1003l")
+    os.write(terminal.main, b"y")
+    terminal.read_until(b"\x1b]52;c;" + base64.b64encode(b"rings-"))
+    assert (Path(terminal.state.name) / "copied.txt").read_text().startswith("rings-")
+    os.write(terminal.main, b"q")
+    assert terminal.end() == 0
+    assert "deck ends with exit code 0" in log.read_text()

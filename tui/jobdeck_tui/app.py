@@ -1,10 +1,9 @@
 """The deck as a program: its screens, its one timer, its manners in a terminal."""
 
-import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -12,12 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from jobdeck_tui.client.models import Job
+from jobdeck_tui.client.instance import default_state_dir
+from jobdeck_tui.comfort import COMFORT_BINDINGS, Comfort
 from jobdeck_tui.core.config import Profile, server_words
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
-from jobdeck_tui.keys import GatedApp
+from jobdeck_tui.deck_log import log, open_log
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.opening import Opening, view_of
+from jobdeck_tui.palette import DeckCommands, DeckProvider, JobCommands
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import (
     ControlFilter,
@@ -54,11 +55,11 @@ Severity = Literal["information", "warning", "error"]
 NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
 
 
-class DeckApp(GatedApp, inherit_bindings=False):
+class DeckApp(Comfort, inherit_bindings=False):
     """The deck. All it knows is in ``deck``; all it sends and reads goes through ``link``."""
 
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
-    ENABLE_COMMAND_PALETTE = False
+    COMMANDS: ClassVar[set[type[DeckProvider]]] = {JobCommands, DeckCommands}  # type: ignore[assignment]
     TITLE = "jobdeck"
     MODES: ClassVar[dict[str, type[Screen[None]]]] = {  # type: ignore[assignment]
         "jobs": JobsScreen,
@@ -84,6 +85,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         Binding("ctrl+c,ctrl+q", "leave_program", "Quit, from a dialog too", show=False, priority=True),
         Binding("x", "switch_server", "Another server", show=False),
         Binding("L", "my_acts", "My acts and their results", show=False),
+        *COMFORT_BINDINGS,
         Binding("question_mark,f1", "help", "Help", key_display="?"),
     ]
 
@@ -91,6 +93,8 @@ class DeckApp(GatedApp, inherit_bindings=False):
         # Without this Textual turns colours to greys under NO_COLOR, and still sends them.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.deck = deck or Deck()
+        self.log_path: Path | None = None
+        self.use_themes()
         self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
         self.profiles: Mapping[str, Profile] = {}
@@ -142,6 +146,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
         """Draws what is new, within two looks; at rest once a second, for ages and countdowns."""
         if self.deck.graces():
             self.send_due_acts()
+        self.ring()
         now = self.deck.monotonic()
         self._looks += 1
         due = self.deck.fresh and self._looks >= LOOKS_A_DRAW
@@ -200,6 +205,14 @@ class DeckApp(GatedApp, inherit_bindings=False):
         """Opens one job; what was said before has been read."""
         self.deck.hush()
         self.push_screen(JobScreen(job_id, tab))
+
+    def show_jobs(self) -> None:
+        """Goes to the list itself, from wherever."""
+        self.show_mode("jobs")
+        while isinstance(self.screen, DeckScreen) and not isinstance(self.screen, JobsScreen):
+            self.pop_screen()
+        if isinstance(self.screen, JobsScreen):
+            self.screen.flush(everything=True)
 
     def show_mode(self, mode: str) -> None:
         """Goes to one of the main screens."""
@@ -281,16 +294,6 @@ class DeckApp(GatedApp, inherit_bindings=False):
         """Says that keys typed ahead did nothing."""
         self.tell(f"{plural(count, 'key')} typed before this screen was drawn: not taken.")
 
-    def copy_job(self, job: Job) -> None:
-        """Sends the job's row to the terminal's clipboard, as JSON."""
-        self.copy_to_clipboard(json.dumps(asdict(job), ensure_ascii=False, indent=1))
-        self.tell(f"row of {job.job_id} sent to the terminal's clipboard as JSON")
-
-    def copy_words(self, words: str, what: str) -> None:
-        """Sends words to the terminal's clipboard; whether it takes them is the terminal's affair."""
-        self.copy_to_clipboard(words)
-        self.tell(f"{what} sent to the terminal's clipboard: {words}")
-
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The deck's own colours, in every theme."""
         return VARIABLES
@@ -304,6 +307,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
     def _fatal_error(self) -> None:
         """A crash shows lines of code and no variable's value (Textual's own shows all locals)."""
         self.bell()
+        log.exception("the deck crashed")
         self._exit_renderables.append(crash_report(self.console))
         self._close_messages_no_wait()
 
@@ -345,10 +349,14 @@ def _shown(reaching: Reaching, opening: Opening) -> DeckApp | None:
     app.deck.badge = reaching.badge
     app.deck.awaited = reaching.awaited
     opening.prepare(app)
+    app.state_directory = opening.state_dir or default_state_dir()
+    app.log_path = open_log(app.state_directory)
+    log.info("deck begins on %s%s", reaching.words, ", read-only" if app.deck.read_only else "")
     try:
         app.run(mouse=opening.config.mouse)
     finally:
         reaching.stop()
+        log.info("deck ends with exit code %s %s", app.return_code, app.farewell)
     if app.farewell:
         sys.stderr.write(app.farewell + "\n")
     return app

@@ -23,6 +23,8 @@ from jobdeck_tui.client.recovery import RecoveryPlan
 from jobdeck_tui.client.workers import Failure
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
+from jobdeck_tui.core.alerts import Alerts
+from jobdeck_tui.core.company import Company
 from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.drill_words import Fault
@@ -34,6 +36,8 @@ from jobdeck_tui.core.row_filter import FilterHistory, RowFilter
 from jobdeck_tui.core.selection import Selection
 from jobdeck_tui.core.server_list import LISTED_MAX, ServerList
 from jobdeck_tui.core.table_fields import AUDIT, FAILURES, QUEUES, WORKERS
+from jobdeck_tui.core.trends import Trends
+from jobdeck_tui.text.format import age, clock
 
 ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
@@ -72,6 +76,11 @@ class Deck:
         self.connection = Connection()
         self.agreement = Agreement()
         self.feed = EventFeed()
+        self.alerts = Alerts()
+        self.company = Company()
+        self.trends = Trends()
+        self.read_only = False
+        self.relative_times = False
         self.overview: Overview | None = None
         self.picture: DaskPicture | None = None
         self.picture_trouble = ""
@@ -90,9 +99,9 @@ class Deck:
         self.histories: dict[str, FilterHistory] = {}
         self.drills: dict[str, Drill] = {}
         self.server_words = ""
+        self.server_url = ""
         self.start_words = ""
         self.badge = ""
-        self.read_only = False
         self.guarded = False
         self.views: Mapping[str, SavedView] = {}
         self.theme = ""
@@ -115,6 +124,7 @@ class Deck:
         """The header's snapshot; whether it tells anything new."""
         news = overview != self.overview
         self.overview = overview
+        self.trends.take(overview, self.now())
         if self.picture is not None:
             self.agreement.observe(self.picture, overview, self.now())
         return news
@@ -131,8 +141,12 @@ class Deck:
             here = []
         else:
             here = rows
-        self._changed |= self.jobs.apply(here)
-        self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
+        changed = self.jobs.apply(here)
+        now = self.now()
+        news = [job for job_id in changed if (job := self.jobs.get(job_id)) is not None]
+        self.alerts.take(news, now, self.company.own(now))
+        self._changed |= changed
+        self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, now)}
 
     def list_by_server(self, total: int) -> None:
         """There are too many jobs to keep: from now on only those are here that the server was asked for."""
@@ -155,9 +169,11 @@ class Deck:
         """A whole listing: jobs it does not have are gone, with their marks."""
         self.jobs.keep_only(job_ids)
         self.selection.keep_only(job_ids)
+        self.alerts.begin()
 
     def forget_jobs(self, job_ids: Collection[str]) -> None:
         """Jobs that were pruned."""
+        self.alerts.forget(job_ids)
         self.keep_jobs({job.job_id for job in self.jobs}.difference(job_ids))
 
     def take_drill(self, drill: Drill) -> None:
@@ -208,6 +224,10 @@ class Deck:
         self._notice = None
 
     # What screens ask
+
+    def time_words(self, at: float | None) -> str:
+        """A moment of a log in eight cells: its time of day, or how long ago it was."""
+        return f"{age(self.now() - at):>8}" if self.relative_times and at is not None else clock(at)
 
     def notice(self, now: float) -> Notice | None:
         """What was said last, while it is to be shown."""

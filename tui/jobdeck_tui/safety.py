@@ -72,12 +72,13 @@ def without_newline_controls(text: str) -> str:
 
 
 def end_on_signals(end: Callable[[int], None]) -> None:
-    """Calls ``end(128 + number)`` on SIGTERM and SIGHUP: Textual alone leaves the terminal unusable on both.
+    """Calls ``end(128 + number)`` on SIGTERM, SIGHUP and SIGQUIT: Textual alone leaves the terminal
+    unusable on each.
 
     Must be called on the running event loop of the main thread.
     """
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         loop.add_signal_handler(number, end, 128 + number)
 
 

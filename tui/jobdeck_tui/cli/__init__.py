@@ -20,6 +20,10 @@ COMMANDS = {
     "list": "read",
     "show": "read",
     "watch": "watch",
+    "why": "whole",
+    "overview": "whole",
+    "cluster": "whole",
+    "events": "events",
     "artifacts": "artifacts",
     "fetch": "artifacts",
     "cancel": "acts",
@@ -40,6 +44,7 @@ COMMANDS = {
     "reconcile": "recovery",
     "fsck": "recovery",
     "drill": "drill",
+    "drills": "whole",
     "storage": "storage",
     "prune": "storage",
     "backup": "backup",
@@ -69,7 +74,9 @@ class LazyGroup(click.Group):
 @click.option(
     "--safe-mode", is_flag=True, help="Begin with defaults: leave what was kept of earlier sessions aside."
 )
-@click.option("--read-only", is_flag=True, help="Open the deck without any act: it only looks.")
+@click.option(
+    "--read-only", is_flag=True, envvar="JOBDECK_READ_ONLY", help="The deck shows all and lets no act out."
+)
 @target_options
 @click.version_option(package_name="jobdeck", message="jobdeck %(version)s")
 @click.pass_context

@@ -30,7 +30,7 @@ def audit_command(target: Target, *, as_json: bool, **wanted: str | int | bool |
         print_json(data)
         return
     answer = Fields(data)
-    for act in many(answer.raw("acts"), decode.audit_row)[0]:
+    for act in many(answer.listed("acts"), decode.audit_row)[0]:
         print_line(_line(act))
     if (older := answer.maybe_integer("next")) is not None:
         print_line(f"older ones: --before {older}")

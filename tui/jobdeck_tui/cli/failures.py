@@ -26,7 +26,7 @@ def failures_command(target: Target, *, with_traceback: bool, as_json: bool) -> 
     if as_json:
         print_json(data)
         return
-    found = many(Fields(data).raw("failures"), failure)[0]
+    found = many(Fields(data).listed("failures"), failure)[0]
     if not found:
         print_line("No job has failed.")
     for one in found:

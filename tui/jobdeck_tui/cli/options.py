@@ -149,4 +149,6 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_target
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+json_option = click.option(
+    "--json/--plain", "as_json", default=False, help="Print JSON, or plain text (default)."
+)

@@ -30,8 +30,9 @@ def queues_command(target: Target, *, as_json: bool) -> None:
     if as_json:
         print_json(data)
         return
+    queues = many(Fields(data).listed("queues"), decode.queue)[0]
     print_line(HEAD)
-    for queue in many(Fields(data).raw("queues"), decode.queue)[0]:
+    for queue in queues:
         print_line(_line(queue))
 
 

@@ -78,7 +78,7 @@ async def _rows(
             params |= {"filter": filter_text} if filter_text else {}
             params |= {"cursor": cursor} if cursor else {}
             page = Fields(await api.http.get(f"{OPS}/jobs", params))
-            for entry in page.raw("jobs") or ():  # type: ignore[attr-defined]
+            for entry in page.listed("jobs"):
                 try:
                     rows[decode.job(entry)] = entry
                 except Unreadable:

@@ -260,4 +260,4 @@ def _read(read: Callable[[object], Answer], data: object) -> Answer:
 
 
 def _list(read: Callable[[object], Answer], data: object, name: str) -> tuple[Answer, ...]:
-    return _read(lambda answer: many(Fields(answer).raw(name), read)[0], data)
+    return _read(lambda answer: many(Fields(answer).listed(name), read)[0], data)

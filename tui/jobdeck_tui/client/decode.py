@@ -108,6 +108,7 @@ def overview(data: object) -> models.Overview:
         read_only=row.flag("read_only"),
         storage=storage_state(row.raw("storage")) if row.raw("storage") else StorageState("ok", None),
         recovery=None if row.raw("recovery") is None else recovery(row.raw("recovery")),
+        streams=row.counts("streams").get("subscribers", 0),
     )
 
 
@@ -283,7 +284,7 @@ def cluster(data: object) -> models.Cluster:
     row = Fields(data)
     return models.Cluster(
         scheduler=row.free("scheduler"),
-        workers=row.items("workers", worker),
+        workers=many(row.listed("workers"), worker)[0],
         tasks=row.counts("tasks"),
         disagreements=row.items("disagreements", disagreement),
     )

@@ -111,6 +111,13 @@ class Fields:
             return {}
         return {one_line(key, NAME_LIMIT): int(count) for key, count in value.items() if _is_number(count)}
 
+    def listed(self, name: str) -> list[object]:
+        """Give a required list as it came, for another reader to decode."""
+        value = self._data.get(name)
+        if not isinstance(value, list):
+            raise Unreadable(f"{name} is not a list")
+        return value
+
     def raw(self, name: str) -> object:
         """Give a member as it came, for another reader to decode."""
         return self._data.get(name)

@@ -32,8 +32,12 @@ Params = Mapping[str, str | int | bool]
 class Http:
     """Requests to one server. ``url`` has no path; close it when done."""
 
-    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, *, read_only: bool = False, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        """``read_only`` refuses everything that would change something before it is sent."""
         self.url = url.rstrip("/")
+        self._read_only = read_only
         self._client = httpx.AsyncClient(
             base_url=self.url,
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
@@ -65,6 +69,8 @@ class Http:
             NotReachable: it was never sent. TimedOut: it was, and no answer came, or that of a server that broke.
             Denied, Refused, NotUnderstood: as they say.
         """
+        if self._read_only:
+            raise Refused("this deck was started with --read-only", status=0, code="read_only")
         try:
             return await self._exchange("POST", path, json=dict(body))
         except (*_BEFORE_SENDING, httpx.InvalidURL) as error:

@@ -108,6 +108,8 @@ class Overview:
     read_only: bool
     storage: StorageState
     recovery: Recovery | None = None
+    streams: int = 0
+    """Readers that are connected now: decks, and those of single jobs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from jobdeck_tui.text.sanitise import one_line
 
 from . import decode, models
 from .api import JOBS, Api
-from .errors import ClientError, Denied, NotReachable, Refused
+from .errors import ClientError, Denied, NotReachable, NotUnderstood, Refused
 from .feed import FrameUnreadable, Lost
 from .fields import NOTE_LIMIT, Fields, Unreadable, parse
 from .sse import Backoff, sse_events
@@ -77,13 +77,14 @@ class JobStream:
         Raises:
             Refused: there is no such job.
             Denied: the server does not accept who we are.
+            NotUnderstood: what answers is no jobdeck server; asking again would not make it one.
         """
         while not self._ended:
             try:
                 async for item in self._connection():
                     yield item
                 reason = "the server closed the stream"
-            except (Denied, Refused):
+            except (Denied, NotUnderstood, Refused):
                 raise
             except ClientError as error:
                 reason = error.message

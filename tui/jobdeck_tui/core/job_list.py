@@ -28,6 +28,7 @@ class JobList:
         self.matching = 0
         self.server_list: ServerList | None = None
         """Where there are too many jobs to keep: what the server lists."""
+        self.only: frozenset[str] | None = None
         self._matches: Callable[[Job, float], bool] | None = None
         self._frozen: dict[str, Job] | None = None
         self._arranged_at = float("-inf")
@@ -74,6 +75,11 @@ class JobList:
         """Sorts by the next column."""
         self.sort_column = next_column(self.sort_column, step)
 
+    def show_only(self, job_ids: frozenset[str] | None) -> None:
+        """Shows just these jobs, as far as they match the filter; None shows all again."""
+        self.only = job_ids
+        self._arranged_at = float("-inf")
+
     @property
     def frozen(self) -> bool:
         """Whether the view stands still."""
@@ -117,6 +123,8 @@ class JobList:
             return [job_id for job_id in listed.ids if self.job(job_id) is not None]
         began = perf_counter()
         jobs = list(self._jobs) if self._frozen is None else list(self._frozen.values())
+        if (only := self.only) is not None:
+            jobs = [job for job in jobs if job.job_id in only]
         if (matches := self._matches) is not None:
             jobs = [job for job in jobs if matches(job, now)]
         self.matching = len(jobs)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.dom import DOMNode
 
 from jobdeck_tui.deck import Deck
+from jobdeck_tui.deck_log import log
 from jobdeck_tui.link.artifacts import ArtifactReader
 from jobdeck_tui.link.dask import DaskReader
 from jobdeck_tui.link.jobs import JobReader
@@ -19,7 +20,7 @@ from jobdeck_tui.link.sender import Sender
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
-    from jobdeck_tui.client.feed import FeedItem, Lost
+    from jobdeck_tui.client.feed import Connected, FeedItem, Lost
 
 
 class Reach(Protocol):
@@ -62,6 +63,7 @@ class Link:
         from jobdeck_tui.client.api import Api
         from jobdeck_tui.client.errors import ClientError
         from jobdeck_tui.client.feed import Feed
+        from jobdeck_tui.client.http import Http
 
         try:
             url = await self._reach.reach(self._say_progress)
@@ -69,8 +71,10 @@ class Link:
             self._give_up(error.message, getattr(error, "exit_code", 3))
             return
         self._wire.deck.server_words = url.split("://", 1)[-1]
+        self._wire.deck.server_url = url
         self._say_progress("")
-        self._wire.api = Api(url)
+        log.info("server %s", url)
+        self._wire.api = Api(url, Http(url, read_only=self._wire.deck.read_only))
         self._wire.ready.set()
         async for item in Feed(self._wire.api, events=True).items():
             self._take(item)
@@ -83,14 +87,10 @@ class Link:
         from jobdeck_tui.client import feed
 
         deck, news = self._wire.deck, True
+        if isinstance(item, (feed.Connected, feed.Lost)):
+            self._take_connection(item)
+            return
         match item:
-            case feed.Lost():
-                self._take_loss(item)
-                return
-            case feed.Connected():
-                if not item.resumed:
-                    self._listing.begin()
-                return
             case feed.OverviewSeen():
                 news = deck.take_overview(item.overview)
             case feed.JobsChanged():
@@ -101,15 +101,28 @@ class Link:
                 deck.forget_jobs(gone)
             case feed.EventSeen():
                 deck.take_event(item)
+            case feed.ActSeen(row):
+                deck.company.take(row, deck.now())
             case feed.DrillChanged():
                 deck.take_drill(item.drill)
             case feed.FrameUnreadable():
                 deck.unreadable += 1
         deck.take_frame(news=news)
 
+    def _take_connection(self, item: "Connected | Lost") -> None:
+        from jobdeck_tui.client import feed
+
+        if isinstance(item, feed.Lost):
+            self._take_loss(item)
+            return
+        log.info("feed open%s", ", resumed" if item.resumed else "")
+        if not item.resumed:
+            self._listing.begin()
+
     def _take_loss(self, lost: "Lost") -> None:
         deck = self._wire.deck
         now, wall = deck.monotonic(), deck.now()
+        log.warning("feed lost: %s", lost.reason)
         if lost.status is not None:
             deck.connection.denied(now, wall, lost.status)
         else:

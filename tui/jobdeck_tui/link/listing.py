@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.server_list import LISTED_MAX
+from jobdeck_tui.deck_log import log
 from jobdeck_tui.link.wire import Wire
 
 AGAIN_SECONDS = 2.0
@@ -64,6 +65,7 @@ class Listing:
             deck.job_list.server_list = None
             deck.keep_jobs(self._known)
         deck.take_drills(await api.drills())
+        log.info("%d jobs listed", len(self._known))
         self._under_way = False
         self._known.clear()
         deck.fresh = True

@@ -123,7 +123,7 @@ class Operations:
                 f"{short_id(job.job_id)} has priority {moved.priority}: it goes before equal deadlines below"
             )
 
-        if self._act(ask, f"move {short_id(job.job_id)}"):
+        if self._act(ask, f"move {short_id(job.job_id)}", job.job_id):
             self._moving.add(job.job_id)
 
     def clone(self, job: Job) -> None:
@@ -134,13 +134,14 @@ class Operations:
             self._wire.deck.take_jobs([new])
             return f"{short_id(job.job_id)} was submitted again as {new.job_id}"
 
-        self._act(ask, f"submit {short_id(job.job_id)} again")
+        self._act(ask, f"submit {short_id(job.job_id)} again", job.job_id)
 
-    def _act(self, ask: Call, what: str) -> bool:
+    def _act(self, ask: Call, what: str, job_id: str | None = None) -> bool:
         """Sends an act; False where none may go out, which is said."""
         if refusal := self._wire.deck.refusal():
             self._wire.deck.say(refusal, "bad")
             return False
+        self._wire.acts(what, job_id)
         self._wire.deck.say(f"{what}: sent", "notice")
         self._wire.start(self._wire.program, partial(self._send, ask, what), "act")
         return True

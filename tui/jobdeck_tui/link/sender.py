@@ -9,6 +9,7 @@ from jobdeck_tui.client.models import Job, Notification
 from jobdeck_tui.core.acts import Phase, Tracked
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.eligibility import Act
+from jobdeck_tui.deck_log import log
 from jobdeck_tui.link.wire import Wire
 
 
@@ -24,6 +25,7 @@ class Sender:
         live = not self._wire.deck.refusal()
         for tracked in self._wire.deck.acts.due(self._wire.deck.now(), live=live):
             self._wire.deck.take_act(tracked)
+            self._wire.acts(tracked.act.value, tracked.job_id)
             self._wire.start(self._wire.program, partial(self._send, tracked), "acts")
 
     def grant_and_resume(self, job: Job, extend_seconds: float, now: float) -> None:
@@ -61,10 +63,14 @@ class Sender:
                 acts.confirmed(Act.RESUME, [job], deck.now())
                 self.send_due()
         self._resume_after.discard(tracked.number)
+        for past in acts.history():
+            if past.number == tracked.number:
+                log.info("act: %s", past.line(deck.now()))
         deck.fresh = True
 
     def judge(self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[], None]) -> None:
         """Gives a verdict on an effect; ``then`` is called when it is on record."""
+        self._wire.acts(f"verdict {verdict} on {key} of", job_id)
         self._wire.start(
             self._wire.program, partial(self._judge, job_id, key, verdict, proof, then), "verdict"
         )
@@ -88,6 +94,7 @@ class Sender:
 
     def resend(self, job_id: str, told: Notification, then: Callable[[], None]) -> None:
         """Tells a job's caller once more; ``then`` is called when that is on its way."""
+        self._wire.acts("resend", job_id)
         self._wire.start(self._wire.program, partial(self._resend, job_id, told, then), "resend")
 
     async def _resend(self, job_id: str, told: Notification, then: Callable[[], None]) -> None:
@@ -129,6 +136,7 @@ class Sender:
 
     def start_drill(self, fault: Fault) -> None:
         """Injects a fault."""
+        self._wire.acts(f"drill {fault.name}")
         self._wire.start(self._wire.program, partial(self._drill, fault), "drill")
 
     async def _drill(self, fault: Fault) -> None:
@@ -146,6 +154,7 @@ class Sender:
 
     def heal_drill(self, drill: Drill) -> None:
         """Ends a drill's fault at once."""
+        self._wire.acts(f"heal drill {drill.id}")
         self._wire.start(self._wire.program, partial(self._heal, drill), "drill")
 
     async def _heal(self, drill: Drill) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from textual.dom import DOMNode
 
 from jobdeck_tui.deck import Deck
+from jobdeck_tui.deck_log import log
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.api import Api
@@ -26,6 +27,11 @@ class Wire:
         self.deck = deck
         self.api: Api | None = None
         self.ready = asyncio.Event()
+
+    def acts(self, what: str, job_id: str | None = None) -> None:
+        """An act goes out: it is logged, and its echo in the feed is no news."""
+        log.info("act: %s %s", what, job_id or "")
+        self.deck.company.sends(job_id, self.deck.now())
 
     def start(self, node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:
         """Runs a coroutine function as a worker that ends with its node and cannot end the program."""

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.core.columns import Column
 from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
-from jobdeck_tui.text.format import NONE, clock, instant, plural, short_id
+from jobdeck_tui.text.format import NONE, instant, plural, short_id
 from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
 
@@ -72,7 +72,7 @@ class AuditScreen(TableScreen):
             return Cell("")
         match key:
             case "at":
-                return Cell(clock(act.at), "faint")
+                return Cell(self.deck.time_words(act.at), "faint")
             case "actor":
                 return Cell(act.actor)
             case "act":

@@ -7,10 +7,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
 
+from jobdeck_tui.core.records import Records
 from jobdeck_tui.keys import named
 from jobdeck_tui.widgets.acts_line import ActsLine
+from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.key_line import KeyLine
+from jobdeck_tui.widgets.news_line import NewsLine
 from jobdeck_tui.widgets.status_bar import Banner, StatusBar
+from jobdeck_tui.widgets.text_pane import TextPane
 
 if TYPE_CHECKING:
     from jobdeck_tui.app import DeckApp
@@ -21,7 +25,13 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     """A screen whose body is drawn from the deck's state, a few times a second, only while it is shown."""
 
     TITLE_WORDS: ClassVar[str] = ""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Back", show=False),
+        Binding("o", "export", "Export what is shown to a file", show=False),
+        Binding("w", "wrap", "Wrap long lines, or not", show=False),
+        Binding("h,left", "shift(-1)", "Text to the right", show=False),
+        Binding("l,right", "shift(1)", "Text to the left", show=False),
+    ]
 
     def __init_subclass__(cls, **inherits: bool) -> None:
         cls.BINDINGS = named(cls.__dict__.get("BINDINGS", ()))
@@ -41,6 +51,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         """The frame; the body is the screen's own."""
         yield StatusBar(id="status")
         yield Banner(id="banner")
+        yield NewsLine(id="news")
         with Vertical(id="body"):
             yield from self.compose_body()
         yield ActsLine(id="acts")
@@ -61,6 +72,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         now = self.deck.now()
         self.query_one(StatusBar).refresh_bar(self.deck, now, self.TITLE_WORDS)
         self.query_one(Banner).refresh_banner(self.deck)
+        self.query_one(NewsLine).refresh_news(self.deck, now)
         self.set_class(not self.deck.truth().live, "-stale")
         self.query_one(ActsLine).refresh_acts(self.deck, now)
         self.flush_body(now, everything=everything)
@@ -82,6 +94,35 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     def hides(self, binding: Binding) -> bool:  # noqa: ARG002
         """Whether the key line leaves a binding out: it would do nothing for what is chosen now."""
         return False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a log has long lines."""
+        if action in ("wrap", "shift"):
+            return isinstance(self.focused, (EventLog, TextPane))
+        return super().check_action(action, parameters)
+
+    def records(self) -> Records:
+        """What an export would write: the lines of the log or page in view."""
+        pane = self.focused
+        if isinstance(pane, EventLog):
+            return Records("events", pane.records())
+        if isinstance(pane, TextPane):
+            return Records(self.TITLE_WORDS.lower(), [{"line": line} for line in pane.plain.split("\n")])
+        return Records(self.TITLE_WORDS.lower(), [])
+
+    def action_export(self) -> None:
+        """Writes what is shown to a file."""
+        self.program.export(self.records())
+
+    def action_wrap(self) -> None:
+        """Wraps the long lines of the log in view, or lets them go on to the right."""
+        if isinstance(pane := self.focused, (EventLog, TextPane)):
+            pane.toggle_wrap()
+
+    def action_shift(self, steps: int) -> None:
+        """Moves long lines sideways."""
+        if isinstance(pane := self.focused, (EventLog, TextPane)):
+            pane.shift(steps)
 
     def action_leave(self) -> None:
         """Goes back to the jobs."""

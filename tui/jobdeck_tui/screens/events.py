@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 
 from jobdeck_tui.core.filter_fields import EVENTS
 from jobdeck_tui.screens.base import DeckScreen
-from jobdeck_tui.text.format import clock, number
+from jobdeck_tui.text.format import number
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.text_line import TextLine
@@ -21,7 +21,7 @@ class EventsScreen(DeckScreen):
     TITLE_WORDS = "Events"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/"),
-        Binding("f", "follow", "Follow"),
+        Binding("f,p", "follow", "Follow, or freeze"),
         Binding("n", "find(1)", "Next line found", show=False),
         Binding("N", "find(-1)", "Line found before", show=False),
         Binding("enter", "open", "Open the job of the newest line", key_display="enter"),
@@ -31,14 +31,12 @@ class EventsScreen(DeckScreen):
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("g,home", "roll(-1000000)", "To the oldest", show=False),
         Binding("G,end", "end", "To the end, and follow", show=False),
-        Binding("h,left", "shift(-1)", "Text to the right", show=False),
-        Binding("l,right", "shift(1)", "Text to the left", show=False),
     ]
 
     def compose_body(self) -> ComposeResult:
         """A head line, the log, the filter."""
         yield TextLine(id="head")
-        yield EventLog(self.deck.feed.lines, clock, with_job=True, id="feed")
+        yield EventLog(self.deck.feed.lines, self.deck.time_words, with_job=True, id="feed")
         yield FilterLine(
             self._filter_entered,
             typed=self._filter_typed,
@@ -67,7 +65,7 @@ class EventsScreen(DeckScreen):
         self.query_one(FilterLine).refresh_line(
             feed.filtered.filter.source, len(feed.lines.lines), len(feed.every.lines)
         )
-        self.log_view.flush()
+        self.log_view.flush(ages=self.deck.relative_times)
 
     def _filter_typed(self, source: str) -> None:
         holding, every = self.deck.feed.filtered.filter, self.deck.feed.every
@@ -123,7 +121,3 @@ class EventsScreen(DeckScreen):
     def action_follow(self) -> None:
         """Follows, or stops."""
         self.log_view.toggle_follow()
-
-    def action_shift(self, steps: int) -> None:
-        """Moves long lines sideways."""
-        self.log_view.shift(steps)

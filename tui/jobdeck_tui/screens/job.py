@@ -20,7 +20,6 @@ from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
 from jobdeck_tui.screens.events import EVENTS_HINT
 from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
-from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.tab_line import TabLine
@@ -57,9 +56,9 @@ class JobScreen(ActingScreen):
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("g,home", "home", "To the beginning", show=False),
         Binding("G,end", "end", "To the end, and follow", show=False),
-        Binding("h,left", "shift(-1)", "Text to the right", show=False),
-        Binding("l,right", "shift(1)", "Text to the left", show=False),
         Binding("y", "copy_id", "Copy the id", show=False),
+        Binding("Y", "copy_row", "Copy the row as JSON", show=False),
+        Binding("K", "copy_curl", "Copy the curl command that reads it", show=False),
     ]
 
     def __init__(self, job_id: str, tab: str = "events") -> None:
@@ -78,7 +77,7 @@ class JobScreen(ActingScreen):
         yield TabLine(id="tabs")
         with ContentSwitcher(initial=self._tab, id="panes"):
             yield TextPane(id="stages")
-            yield EventLog(self.view.lines, clock, id="events")
+            yield EventLog(self.view.lines, self.deck.time_words, id="events")
             yield TextPane(id="effects")
             yield TextPane(id="artifacts")
             yield TextPane(id="report")
@@ -127,7 +126,7 @@ class JobScreen(ActingScreen):
                 self.program.link.jobs.read(self, view, with_report=True)
             self.query_one("#facts", TextLine).show([(f" {view.job_id}  reading its record …", "faint")])
         self.filtered.update(now)
-        self.query_one("#events", EventLog).flush()
+        self.query_one("#events", EventLog).flush(ages=self.deck.relative_times)
         if everything or self._drawn != view.revision or (job is not None and not job.finished):
             self._drawn = view.revision
             self._draw_panes(now)
@@ -295,10 +294,6 @@ class JobScreen(ActingScreen):
         """Follows the end of the log, or stops."""
         self.query_one("#events", EventLog).toggle_follow()
 
-    def action_shift(self, steps: int) -> None:
-        """Moves long lines sideways."""
-        self.query_one("#events", EventLog).shift(steps)
-
     def _filter_typed(self, source: str) -> None:
         holding, now = self.filtered.filter, self.deck.now()
         advice = holding.preview(source, self.view.lines.lines, now)
@@ -332,6 +327,16 @@ class JobScreen(ActingScreen):
     def action_copy_id(self) -> None:
         """Copies the job's id."""
         self.program.copy_words(self.view.job_id, "id")
+
+    def action_copy_row(self) -> None:
+        """Copies the job's row."""
+        job = self.seen_job(self.view.job_id) or (self.view.detail.job if self.view.detail else None)
+        if job is not None:
+            self.program.copy_job(job)
+
+    def action_copy_curl(self) -> None:
+        """Copies how to read the record without a deck."""
+        self.program.copy_curl(self.view.job_id)
 
     def action_leave(self) -> None:
         """Takes the filter away, else back to where it was opened."""

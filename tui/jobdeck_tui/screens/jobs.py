@@ -15,6 +15,7 @@ from jobdeck_tui.core.cluster_words import strip
 from jobdeck_tui.core.columns import Column, chosen, visible
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import JobView
+from jobdeck_tui.core.records import Records, job_record
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.choice import Choice
 from jobdeck_tui.screens.job_cells import job_cell
@@ -51,6 +52,7 @@ class JobsScreen(ActingScreen):
         Binding("p", "freeze", "Freeze the view, or let it go on", show=False),
         Binding("y", "copy_id", "Copy the id", show=False),
         Binding("Y", "copy_row", "Copy the row as JSON", show=False),
+        Binding("K", "copy_curl", "Copy the curl command that reads it", show=False),
         Binding("j,down", "move(1)", "Down", show=False),
         Binding("k,up", "move(-1)", "Up", show=False),
         Binding("pagedown", "page(1)", "Page down", show=False),
@@ -69,9 +71,10 @@ class JobsScreen(ActingScreen):
         yield Counts(id="counts")
         yield TextLine(id="strip")
         yield TextLine(id="differences")
+        yield TextLine(id="trends")
         with Container(id="list-and-preview"):
             yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
-            yield Preview(id="preview")
+            yield Preview(self.deck.time_words, id="preview")
         yield FilterLine(
             self._filter_entered,
             typed=self._filter_typed,
@@ -160,6 +163,9 @@ class JobsScreen(ActingScreen):
         if differences:
             more = f"  (+{len(differences) - 1}, 2 shows all)" if len(differences) > 1 else ""
             line.show([(f" ⚠ {differences[0]}{more}", "warn")])
+        if self.has_class("-preview"):
+            rows = deck.trends.lines(self.size.width)
+            self.query_one("#trends", TextLine).show([("\n".join(rows), "faint")])
         shown = deck.job_list
         self.query_one(FilterLine).refresh_line(
             shown.filter_source, shown.matching, shown.total, self._list_words()
@@ -167,6 +173,8 @@ class JobsScreen(ActingScreen):
 
     def _list_words(self) -> list[Piece]:
         shown, pieces = self.deck.job_list, []
+        if shown.only is not None:
+            pieces.append((f" only the {len(shown.only)} that alerted, esc shows all ", "reverse"))
         if shown.sort_column != "risk" or shown.reverse:
             pieces.append((f" by {shown.sort_column}{' reversed' if shown.reverse else ''} ", "notice"))
         if shown.server_list is not None:
@@ -299,6 +307,8 @@ class JobsScreen(ActingScreen):
             deck.selection.clear()
         elif deck.job_list.frozen:
             deck.job_list.toggle_freeze()
+        elif deck.job_list.only is not None:
+            deck.job_list.show_only(None)
         elif deck.job_list.filter_source:
             deck.job_list.filter_by("")
         self.flush(everything=True)
@@ -320,13 +330,29 @@ class JobsScreen(ActingScreen):
 
     def action_copy_id(self) -> None:
         """Copies the id under the cursor."""
-        if self.table.cursor_id is not None:
-            self.program.copy_words(self.table.cursor_id, "id")
+        if (job := self._under_cursor()) is not None:
+            self.program.copy_words(job.job_id, "id")
 
     def action_copy_row(self) -> None:
         """Copies the row under the cursor."""
-        if (cursor := self.table.cursor_id) is not None and (job := self.seen_job(cursor)) is not None:
+        if (job := self._under_cursor()) is not None:
             self.program.copy_job(job)
+
+    def action_copy_curl(self) -> None:
+        """Copies how to read the record without a deck."""
+        if (job := self._under_cursor()) is not None:
+            self.program.copy_curl(job.job_id)
+
+    def _under_cursor(self) -> Job | None:
+        job = self.seen_job(self.table.cursor_id) if self.table.cursor_id is not None else None
+        if job is None:
+            self.program.tell("No job is under the cursor.")
+        return job
+
+    def records(self) -> Records:
+        """The rows shown, in their order, each with all that is known of it."""
+        jobs = [job for row_id in self.table.shown_ids if (job := self.seen_job(row_id)) is not None]
+        return Records("jobs", [job_record(job) for job in jobs])
 
     def action_move(self, rows: int) -> None:
         """Moves the cursor."""

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.core.columns import Column, visible
+from jobdeck_tui.core.records import Records
 from jobdeck_tui.core.row_filter import RowFilter
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.widgets.filter_line import FilterLine
@@ -107,6 +108,14 @@ class TableScreen(DeckScreen):
     def cell(self, row_id: str, key: str) -> Cell:  # noqa: ARG002
         """One cell."""
         return Cell("")
+
+    def records(self) -> Records:
+        """Every row, each of its columns once."""
+        titles = {column.key: column.title or column.key.upper() for column in self.COLUMNS}
+        rows = [
+            {title: self.cell(row_id, key).text for key, title in titles.items()} for row_id in self.row_ids()
+        ]
+        return Records(self.TITLE_WORDS.lower(), rows)
 
     def _columns_for(self, width: int) -> Columns:
         return visible(width, self.COLUMNS)

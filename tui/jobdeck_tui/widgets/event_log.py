@@ -8,14 +8,18 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from textual.strip import Strip
 
 from jobdeck_tui.core.event_lines import EventLines, Line
+from jobdeck_tui.core.records import Record, iso
 from jobdeck_tui.text.format import fit
 from jobdeck_tui.widgets.line_view import LineView
+from jobdeck_tui.widgets.text_pane import wrapped
 
 LABEL_WIDTH = 15
 JOB_CELLS = 8
 WIDE_JOB_CELLS = 20
 WIDE_FROM_CELLS = 110
 SIDE_STEP = 20
+TIME_CELLS = 10
+MIN_WORDS_CELLS = 10
 
 
 class EventLog(LineView, can_focus=True):
@@ -39,6 +43,8 @@ class EventLog(LineView, can_focus=True):
         self._side = 0
         self._settling = False
         self._found = -1
+        self._wrapping = False
+        self._view: list[tuple[int, str, bool]] | None = None
 
     @property
     def unseen(self) -> int:
@@ -51,9 +57,11 @@ class EventLog(LineView, can_focus=True):
         self._side, self._found = 0, -1
         self.follow()
 
-    def flush(self) -> None:
-        """Draws what the ring gained since the last flush; called a few times a second."""
+    def flush(self, *, ages: bool = False) -> None:
+        """Draws what the ring gained since the last flush, or what only grew older where ``ages`` are shown."""
         if not self._lines.changed:
+            if ages:
+                self.refresh()
             return
         self._lines.changed = False
         self._settle()
@@ -78,6 +86,8 @@ class EventLog(LineView, can_focus=True):
 
     def bottom_line(self) -> Line | None:
         """The newest line in view."""
+        if self._wrapping and self._view:
+            return self._lines.line(self._view[-1][0])
         number = min(self._top + self.size.height, self._lines.end) - 1
         return self._lines.line(number) if number >= self._lines.first else None
 
@@ -85,6 +95,24 @@ class EventLog(LineView, can_focus=True):
         """Moves the text sideways, following or not."""
         self._side = max(0, self._side + steps * SIDE_STEP)
         self.refresh()
+
+    def toggle_wrap(self) -> None:
+        """Wraps long lines at the view's width, or lets them go on to the right; following stays as it is."""
+        self._wrapping, self._side = not self._wrapping, 0
+        self._settle()
+
+    def records(self) -> list[Record]:
+        """The lines that are kept, oldest first."""
+        return [
+            {
+                "at": iso(line.at),
+                "job_id": line.job_id,
+                "seq": line.seq,
+                "kind": line.label,
+                "text": line.words,
+            }
+            for line in self._lines.lines
+        ]
 
     def toggle_follow(self) -> None:
         """Stops following where it stands, or follows again."""
@@ -102,7 +130,8 @@ class EventLog(LineView, can_focus=True):
             if matches(self._lines.line(number)):
                 self._found = number
                 self._stop()
-                self._top = max(self._lines.first, min(number - self.size.height // 2, self._last_top()))
+                above = 0 if self._wrapping else self.size.height // 2
+                self._top = max(self._lines.first, min(number - above, self._last_top()))
                 self._settle()
                 return True
             number += direction
@@ -113,17 +142,21 @@ class EventLog(LineView, can_focus=True):
 
     def _stop(self) -> None:
         if self.following:
+            if self._wrapping and self._view:
+                self._top = self._view[0][0]
             self.following = False
             self._seen_end = self._lines.end
 
     def _last_top(self) -> int:
-        return max(self._lines.first, self._lines.end - self.size.height)
+        lines = 1 if self._wrapping and not self.following else self.size.height
+        return max(self._lines.first, self._lines.end - lines)
 
     def _settle(self) -> None:
         if self.following:
             self._top = self._last_top()
             self._seen_end = self._lines.end
         self._top = max(self._top, self._lines.first)
+        self._view = None
         self._settling = True
         self.hold_lines(max(len(self._lines.lines), 1))
         self.scroll_to(y=self._top - self._lines.first, animate=False, force=True)
@@ -159,19 +192,44 @@ class EventLog(LineView, can_focus=True):
         if self.unseen and y == self.size.height - 1:
             text = fit(f"▼ {self.unseen} new (End to follow)", width, right=True)
             return Strip([Segment(text, base + self.look("strong"))])
+        if self._wrapping:
+            view = self._wrapped(width)
+            return self._draw(*view[y], width, base) if y < len(view) else Strip.blank(width, base)
         number = self._top + y
         if number >= self._lines.end or number < self._lines.first:
             return Strip.blank(width, base)
-        return self._draw(number, width, base)
+        return self._draw(number, self._lines.line(number).words[self._side :], True, width, base)  # noqa: FBT003
 
-    def _draw(self, number: int, width: int, base: Style) -> Strip:
+    def _wrapped(self, width: int) -> list[tuple[int, str, bool]]:
+        """The view's rows: a line's number, a part of its words, and whether it is the first part."""
+        if self._view is None:
+            room = max(width - self._head_cells(width), MIN_WORDS_CELLS)
+            rows: list[tuple[int, str, bool]] = []
+            first, end, height = self._lines.first, self._lines.end, self.size.height
+            numbers = range(end - 1, first - 1, -1) if self.following else range(max(self._top, first), end)
+            for number in numbers:
+                if len(rows) >= height:
+                    break
+                parts = wrapped([(self._lines.line(number).words, "")], room)
+                own = [(number, "".join(text for text, _ in part), at == 0) for at, part in enumerate(parts)]
+                rows = own + rows if self.following else rows + own
+            self._view = rows[-height:] if self.following else rows[:height]
+        return self._view
+
+    def _head_cells(self, width: int) -> int:
+        job = (WIDE_JOB_CELLS if width >= WIDE_FROM_CELLS else JOB_CELLS) + 1 if self._with_job else 0
+        return TIME_CELLS + job + LABEL_WIDTH + 1
+
+    def _draw(self, number: int, text: str, first: bool, width: int, base: Style) -> Strip:  # noqa: FBT001
         line = self._lines.line(number)
         style = base + self.look(line.style) if line.style else base
+        if not first:
+            indent = Segment(" " * self._head_cells(width), base)
+            return Strip([indent, Segment(text, base)]).adjust_cell_length(width, base)
         head = f" {self._time_words(line.at)} "
         if self._with_job:
             room = WIDE_JOB_CELLS if width >= WIDE_FROM_CELLS else JOB_CELLS
             head += f"{line.job_id[:room]:{room}} "
-        text = line.words[self._side :]
         segments = [
             Segment(head, base + self.look("reverse" if number == self._found else "faint")),
             Segment(fit(line.label, LABEL_WIDTH) + " ", style),

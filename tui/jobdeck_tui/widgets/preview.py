@@ -1,12 +1,13 @@
 """What the job under the cursor is doing: its facts, why it is there, and its live events."""
 
+from collections.abc import Callable
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.core.job_view import JobView, facts
-from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.text_line import TextLine
 
@@ -16,8 +17,14 @@ WHY_EVERY_SECONDS = 2.0
 class Preview(Vertical):
     """Facts and events of one job; the reading itself is the program's."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's own name)
+    def __init__(
+        self,
+        time_words: Callable[[float | None], str],
+        *,
+        id: str | None = None,  # noqa: A002 (Textual's own name)
+    ) -> None:
         super().__init__(id=id)
+        self._time_words = time_words
         self.view: JobView | None = None
         self._read: tuple[object, ...] = ()
         self._read_at = float("-inf")
@@ -25,7 +32,7 @@ class Preview(Vertical):
     def compose(self) -> ComposeResult:
         """Two lines of facts, one of why, and the events."""
         yield TextLine(id="preview-facts")
-        yield EventLog(EventLines(), clock, id="preview-events")
+        yield EventLog(EventLines(), self._time_words, id="preview-events")
 
     def on_mount(self) -> None:
         """The list keeps the keys."""

@@ -9,6 +9,7 @@ from jobdeck_tui.widgets.text_line import Piece, TextLine
 if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
+WIDE_FROM_CELLS = 110
 LINK_LOOKS = {Link.LIVE: "good", Link.CONNECTING: "faint", Link.STALE: "warn"}
 
 
@@ -34,12 +35,7 @@ class StatusBar(TextLine):
         ]
         if truth.link is Link.CONNECTING and deck.start_words:
             pieces.append((f" {deck.start_words} ", "faint"))
-        if deck.read_only or (deck.overview is not None and deck.overview.read_only):
-            pieces.append((" READ-ONLY ", "reverse"))
-        if deck.overview is not None and deck.overview.storage.trouble:
-            pieces.append((f" {STORAGE_WORDS.get(deck.overview.storage.state, 'NO DATABASE')} ", "reverse"))
-        if deck.overview is not None and deck.overview.scheduler.state in SCHEDULER_TROUBLE:
-            pieces.append((f" SCHEDULER {deck.overview.scheduler.state.upper()} ", "reverse"))
+        pieces += _server_badges(deck)
         if deck.badge:
             pieces.append((f" {deck.badge} ", "reverse"))
         if deck.armed_left() is not None:
@@ -50,11 +46,26 @@ class StatusBar(TextLine):
             pieces.append((f" FROZEN +{deck.job_list.changes_while_frozen} ", "reverse"))
         if unreadable := deck.unreadable + deck.feed.unreadable:
             pieces.append((f" {unreadable} unreadable ", "warn"))
+        if deck.overview is not None and deck.overview.streams > 1 and self.size.width >= WIDE_FROM_CELLS:
+            pieces.append((f" {deck.overview.streams} readers ", "faint"))
         used = sum(cells(text) for text, _ in pieces)
         ends = (f"{screen_words}  {clock(now)}Z ", f"{clock(now)}Z ", "")
         end = next(words for words in ends if used + cells(words) <= (self.size.width or 80) or not words)
         free = (self.size.width or 80) - used - cells(end)
         self.show([*pieces, (" " * max(free, 0), ""), (end, "faint")])
+
+
+def _server_badges(deck: "Deck") -> list[Piece]:
+    """What stands in the way of acts, or of jobs."""
+    pieces: list[Piece] = []
+    seen = deck.overview
+    if deck.read_only or (seen is not None and seen.read_only):
+        pieces.append((" READ-ONLY ", "reverse"))
+    if seen is not None and seen.storage.trouble:
+        pieces.append((f" {STORAGE_WORDS.get(seen.storage.state, 'NO DATABASE')} ", "reverse"))
+    if seen is not None and seen.scheduler.state in SCHEDULER_TROUBLE:
+        pieces.append((f" SCHEDULER {seen.scheduler.state.upper()} ", "reverse"))
+    return pieces
 
 
 class Banner(TextLine):

@@ -11,6 +11,7 @@ from jobdeck_tui.widgets.text_line import Piece
 
 Row = Sequence[Piece]
 ROWS_MAX = 50_000
+SIDE_STEP = 20
 
 
 def wrapped(row: Row, width: int) -> list[list[Piece]]:
@@ -56,6 +57,8 @@ class TextPane(LineView, can_focus=True):
         self.can_focus = can_focus
         self._rows: tuple[tuple[Piece, ...], ...] = ()
         self._drawn: list[list[Piece]] = []
+        self._wrapping = True
+        self._side = 0
 
     def show(self, rows: Iterable[Row]) -> None:
         """Shows these rows from now on; the first ``ROWS_MAX`` of them."""
@@ -77,6 +80,17 @@ class TextPane(LineView, can_focus=True):
         """Moves the view by some rows."""
         self.scroll_to(y=self.scroll_offset.y + count, animate=False, force=True)
 
+    def toggle_wrap(self) -> None:
+        """Wraps long rows at the pane's width, or lets them go on to the right."""
+        self._wrapping, self._side = not self._wrapping, 0
+        self._layout()
+
+    def shift(self, steps: int) -> None:
+        """Moves rows that are not wrapped sideways."""
+        if not self._wrapping:
+            self._side = max(0, self._side + steps * SIDE_STEP)
+            self.refresh()
+
     def show_row(self, row: int) -> None:
         """Scrolls as far as needed to see a row that was not wrapped."""
         top = self.scroll_offset.y
@@ -85,7 +99,10 @@ class TextPane(LineView, can_focus=True):
 
     def _layout(self) -> None:
         width = self.line_width
-        self._drawn = [part for row in self._rows for part in wrapped(row, width)]
+        if self._wrapping:
+            self._drawn = [part for row in self._rows for part in wrapped(row, width)]
+        else:
+            self._drawn = [list(row) for row in self._rows]
         self.hold_lines(len(self._drawn))
         self.refresh()
 
@@ -102,4 +119,7 @@ class TextPane(LineView, can_focus=True):
         segments = [
             Segment(text, base + self.look(look) if look else base) for text, look in self._drawn[number]
         ]
-        return Strip(segments).adjust_cell_length(self.line_width, base)
+        strip = Strip(segments)
+        if self._side:
+            strip = strip.crop(self._side)
+        return strip.adjust_cell_length(self.line_width, base)

@@ -1,0 +1,93 @@
+"""The command line's twins of the deck's screens, and what it says of a server that talks nonsense."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from jobdeck_tui.cli import run
+from jobdeck_tui.text.sanitise import is_safe
+
+from .processes import wait_until
+from .wayward import answer, wayward
+
+PROGRAM = "from jobdeck_tui.cli import main; main()"
+SHORT = json.dumps({"stages": [{"name": "read", "seconds": 0.1}, {"name": "write", "seconds": 0.1}]})
+
+
+def call(url, *arguments, code=0, seconds=30):
+    """Run the program as a shell would; every byte of its output is checked for safety."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments, "--server", url],
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        stdin=subprocess.DEVNULL,
+    )
+    assert is_safe(done.stdout, lines=True), done.stdout
+    assert is_safe(done.stderr, lines=True), done.stderr
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+def test_the_whole_is_told_in_lines_and_as_json(backend):
+    told, _ = call(backend.url, "overview", "--plain")
+    for word in ("jobs", "RUNNING 0", "scheduler", "slots", "recovery", "streams"):
+        assert word in told
+    assert json.loads(call(backend.url, "overview", "--json")[0])["slots"]["total"] >= 1
+    told, _ = call(backend.url, "cluster")
+    assert "WORKER" in told
+    assert "Dask and the records say the same" in told
+    assert json.loads(call(backend.url, "cluster", "--json")[0])["workers"]
+    assert call(backend.url, "drills")[0] == "No drill has run.\n"
+    assert json.loads(call(backend.url, "drills", "--json")[0])["drills"] == []
+
+
+def test_why_is_told_in_words(backend):
+    call(backend.url, "submit", "probe", SHORT, "--job-id", "told-why", "--follow")
+    assert call(backend.url, "why", "told-why")[0].strip()
+    assert json.loads(call(backend.url, "why", "told-why", "--json")[0])["code"]
+
+
+def test_events_are_followed_a_line_each_with_who_acted(backend):
+    following = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "events", "--follow", "--server", backend.url],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    lines = []
+    reading = threading.Thread(target=lambda: lines.extend(following.stdout), daemon=True)
+    reading.start()
+    try:
+        feeds = lambda: json.loads(call(backend.url, "overview", "--json")[0])["streams"]["subscribers"]  # noqa: E731
+        wait_until(feeds)
+        call(backend.url, "submit", "probe", SHORT, "--job-id", "told-live", "--follow")
+        call(backend.url, "clone", "told-live", "--job-id", "told-again")
+        wait_until(lambda: any("told-live" in line and "stage.end" in line for line in lines))
+        wait_until(lambda: any("cloned" in line for line in lines))
+    finally:
+        following.kill()
+        following.wait()
+
+
+def test_events_without_follow_end_by_themselves(backend):
+    call(backend.url, "events", "--seconds", "0.2", "--filter", "type:job.error")
+
+
+@pytest.mark.parametrize("body", [{}, [], {"jobs": "none"}, b"<html>hello</html>"], ids=repr)
+@pytest.mark.parametrize(
+    "arguments", [("list",), ("overview",), ("cluster",), ("queues",), ("drills",), ("watch", "some-job")]
+)
+def test_a_server_that_answers_nonsense_is_said_to_and_is_exit_3(capsys, body, arguments):
+    async def ask():
+        async with wayward([answer(200, body)]) as server, asyncio.timeout(20):
+            return await asyncio.to_thread(run, [*arguments, "--server", server.url])
+
+    assert asyncio.run(ask()) == 3
+    out, told = capsys.readouterr()
+    assert out == ""
+    assert "jobdeck server" in told or "event stream" in told, told

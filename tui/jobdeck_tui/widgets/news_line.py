@@ -1,0 +1,34 @@
+"""One line for what just happened elsewhere: alerts nobody has seen, else what others do. Hidden when quiet."""
+
+from typing import TYPE_CHECKING
+
+from jobdeck_tui.text.format import cells, clock
+from jobdeck_tui.widgets.text_line import Piece, TextLine
+
+if TYPE_CHECKING:
+    from jobdeck_tui.deck import Deck
+
+KEYS = "   ! shows them, z: seen "
+
+
+class NewsLine(TextLine):
+    """Alerts in words and counts, with the keys for them; the acts of others where there is room."""
+
+    RESIZES = True
+
+    def refresh_news(self, deck: "Deck", now: float) -> None:
+        """Draws the line."""
+        pieces: list[Piece] = []
+        if words := deck.alerts.words():
+            pieces = [
+                (f" ⚠ {words}", "bad"),
+                (f" since {clock(deck.alerts.since)}Z", "faint"),
+                (KEYS, "strong"),
+            ]
+        if others := deck.company.line(now):
+            others = f" {others} "
+            free = (self.size.width or 80) - sum(cells(text) for text, _ in pieces)
+            if not pieces or cells(others) <= free:
+                pieces.append((others, "notice"))
+        self.display = bool(pieces)
+        self.show(pieces)
