@@ -14,6 +14,7 @@ from jobdeck_backend.api import (
     operations,
     operations_acts,
     operations_admission,
+    operations_bulk,
     operations_bundle,
     operations_cluster,
     operations_drills,
@@ -213,6 +214,7 @@ def create_app(backend: Backend) -> FastAPI:
     app.include_router(health.router)
     operations_modules = (
         operations_jobs,
+        operations_bulk,
         operations_acts,
         operations_admission,
         operations_cluster,

@@ -61,7 +61,7 @@ def test_a_job_that_waits_for_drained_workers_is_told_that_one_must_be_restarted
     reason = why(view(), drained=("w0-e1", "w1-e1"))
     assert reason.code == "no_worker"
     assert "Every worker is drained (w0-e1, w1-e1)" in reason.text
-    assert "Restart one" in reason.text
+    assert "Take one back or restart it" in reason.text
 
 
 def test_a_running_job_is_told_with_its_worker_and_heartbeat() -> None:

@@ -112,7 +112,8 @@ class Board:
         times = service_times((workflow, seconds) for workflow, _queue, seconds in durations)
         taken, astray = figures.slots_taken(tx)
         slots = 0 if snapshot is None else snapshot.slots
-        going = [row.ahead(blocked.get(row.job_id, ())) for row in line if row.goes(paused)]
+        drained = () if snapshot is None else snapshot.drained
+        going = [row.ahead(blocked.get(row.job_id, ()), drained) for row in line if row.goes(paused)]
         return Picture(
             at=at,
             line=line,

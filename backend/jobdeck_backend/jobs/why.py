@@ -65,7 +65,7 @@ def explain(view: JobView, around: Surroundings, now: float) -> Why:
     if around.cluster_state not in {"up", "suspect"}:
         return _without_scheduler(around.cluster_state, delivered=delivered)
     if around.drained:
-        text = f"Every worker is drained ({', '.join(around.drained)}): none takes anything new. Restart one."
+        text = f"Every worker is drained ({', '.join(around.drained)}): none takes anything new. Take one back or restart it."
         return Why("no_worker", text, {"drained": list(around.drained)})
     if around.slots_total == 0:
         text = "There is no worker to run it on. One is started by itself; nothing is lost meanwhile."
