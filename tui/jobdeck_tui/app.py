@@ -17,6 +17,7 @@ from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
+from jobdeck_tui.screens.acting import ActingScreen
 from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.cluster import ClusterScreen
@@ -134,6 +135,8 @@ class DeckApp(GatedApp, inherit_bindings=False):
         if (awaited := self.deck.drain_awaited()) is not None:
             self._announce(awaited)
         screen = self.front()
+        if self.deck.choices and isinstance(self.screen, ActingScreen):
+            self.screen.offer_choice(*self.deck.choices.pop())
         if screen is not None and screen.stands and self.size.height:
             screen.flush()
 
@@ -160,7 +163,7 @@ class DeckApp(GatedApp, inherit_bindings=False):
 
     def send_due_acts(self) -> None:
         """Sends the acts whose grace is over."""
-        self.link.sender.send_due()
+        self.link.acts.send_due()
 
     # Going about
 
@@ -176,10 +179,10 @@ class DeckApp(GatedApp, inherit_bindings=False):
                 return screen
         return None
 
-    def open_job(self, job_id: str, tab: str = "events") -> None:
-        """Opens one job; what was said before has been read."""
+    def open_job(self, job_id: str, tab: str = "events", *, to_judge: bool = False) -> None:
+        """Opens one job, ``to_judge`` with the question what became of its effect; what was said has been read."""
         self.deck.hush()
-        self.push_screen(JobScreen(job_id, tab))
+        self.push_screen(JobScreen(job_id, tab, to_judge=to_judge))
 
     def show_mode(self, mode: str) -> None:
         """Goes to one of the main screens."""

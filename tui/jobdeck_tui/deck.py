@@ -82,6 +82,8 @@ class Deck:
         self.badge = ""
         self.unreadable = 0
         self.awaited: Awaited | None = None
+        self.choices: list[tuple[str, str]] = []
+        """Jobs whose resume the server refused until something else is decided, and the refusal's code."""
         self._notice: Notice | None = None
         self.fresh = True
         self._changed: set[str] = set()
@@ -213,6 +215,8 @@ class Deck:
         tracked = self.acts.on_job(job_id)
         if tracked is None:
             return ""
+        if tracked.awaits_reason:
+            return f"{tracked.act.value}: say why"
         if tracked.phase is Phase.GRACE:
             return f"{tracked.act.value} in {max(tracked.due_at - now, 0.0):.0f} s · u undo"
         return f"{tracked.act.value}: {tracked.phase.value}"

@@ -31,7 +31,9 @@ ACTS: dict[str, operators.Perform] = {
     "/jobs/bulk",
     response_model=schemas.BulkAnswer,
     responses={
-        422: {"description": "a field cannot be used, or the filter matches more jobs than one act may be for"},
+        422: {
+            "description": "a field cannot be used, or the filter matches more jobs than one act may be for"
+        },
         503: {"description": "the database cannot be written; what came before stands, and is on record"},
     },
 )
@@ -48,14 +50,10 @@ async def bulk(wanted: schemas.Bulk, serving: Serving) -> Response:
     done = "eligible" if wanted.dry_run else "done"
     results = [_result(job_id, outcomes[job_id], done, views.get(job_id)) for job_id in ids]
     counts = Counter(result["code"] for result in results)
-    return shapes.answer(
-        {"act": wanted.act, "dry_run": wanted.dry_run, "counts": counts, "results": results}
-    )
+    return shapes.answer({"act": wanted.act, "dry_run": wanted.dry_run, "counts": counts, "results": results})
 
 
-async def _perform(
-    serving: Services, wanted: schemas.Bulk, ids: Sequence[str]
-) -> dict[str, str | Refused]:
+async def _perform(serving: Services, wanted: schemas.Bulk, ids: Sequence[str]) -> dict[str, str | Refused]:
     """All are given to the writer at once, which commits them in groups; each stands or is refused alone."""
     perform = ACTS[wanted.act] if wanted.extend_seconds is None else grant_by(wanted.extend_seconds)
     at = now()
@@ -72,7 +70,7 @@ async def _perform(
 
 
 def _matching(serving: Services, filter_text: str) -> list[str]:
-    """The jobs a filter matches now, newest first. Raises ``InvalidInput`` where one act may not be for so many."""
+    """The jobs a filter matches now, newest first. Raises ``InvalidInput`` where they are too many for one act."""
     matches, at = compile_filter(filter_text), now()
     with serving.database.read() as tx:
         found = [view.source.job_id for view in serving.board.all_views(tx) if matches(view, at)]

@@ -80,7 +80,10 @@ class Snapshot:
 
 
 class SnapshotPlugin(SchedulerPlugin):
-    """Adds the ``jobdeck_snapshot`` call to a scheduler, O(our keys + workers), and those that drain a worker and take it back."""
+    """Adds the ``jobdeck_snapshot`` call to a scheduler, O(our keys + workers).
+
+    And the calls that drain a worker and take it back.
+    """
 
     name = "jobdeck-snapshot"
 

@@ -1,8 +1,8 @@
 """Draining and restarting one worker while everything else goes on.
 
 A drained worker takes nothing new: what runs on it goes on to its end, what merely waits on it goes elsewhere;
-taken back, it is given work again. A restart drains, waits a grace, and ends the process; its place is taken as after any loss, and what still ran on
-it is recovered without counting against the job.
+taken back, it is given work again. A restart drains, waits a grace, and ends the process; its place is taken as
+after any loss, and what still ran on it is recovered without counting against the job.
 """
 
 import asyncio
@@ -144,7 +144,9 @@ class Workers:
         unstarted = await asyncio.wrap_future(self._writer.submit(delivery.take_back_unstarted, held))
         self._dispatcher.give_again(unstarted)
 
-    async def _asked(self, ask: Callable[[Client, str, float], Awaitable[Answer]], name: str) -> Answer | None:
+    async def _asked(
+        self, ask: Callable[[Client, str, float], Awaitable[Answer]], name: str
+    ) -> Answer | None:
         """What the scheduler answers about a worker, None where there is none to ask."""
         client = self._cluster.client
         try:

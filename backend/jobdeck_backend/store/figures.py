@@ -30,7 +30,7 @@ class LineRow(NamedTuple):
     worker: str | None
 
     def ahead(self, predecessors: Sequence[str], drained: Container[str] = ()) -> Ahead:
-        """The job as the forecast counts it; ``predecessors``: what it waits for; ``drained``: workers that are."""
+        """The job as the forecast counts it; ``predecessors``: what it waits for; ``drained``: such workers."""
         started_at = self.started_at if self.status == Status.RUNNING else None
         order = (self.dispatch_deadline, -self.priority, self.accepted_at)
         return Ahead(

@@ -15,6 +15,7 @@ from jobdeck_tui.link.listing import Listing
 from jobdeck_tui.link.operations import Operations
 from jobdeck_tui.link.recovery import RecoveryReader
 from jobdeck_tui.link.sender import Sender
+from jobdeck_tui.link.sending import ActSender
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Link:
         self.dask = DaskReader(self._wire)
         self._listing = Listing(self._wire)
         self.recovery = RecoveryReader(self._wire)
+        self.acts = ActSender(self._wire)
         self.sender = Sender(self._wire)
         self.operations = Operations(self._wire)
 

@@ -59,8 +59,10 @@ class JobScreen(ActingScreen):
         Binding("y", "copy_id", "Copy the id", show=False),
     ]
 
-    def __init__(self, job_id: str, tab: str = "events") -> None:
+    def __init__(self, job_id: str, tab: str = "events", *, to_judge: bool = False) -> None:
+        """``to_judge``: ask what became of an uncertain effect as soon as the record is read."""
         super().__init__()
+        self._to_judge = to_judge
         self.view = JobView(job_id)
         self._tab = tab
         self._drawn = -1
@@ -123,6 +125,9 @@ class JobScreen(ActingScreen):
         detail = self.view.detail
         if detail is None:
             return
+        if self._to_judge:
+            self._to_judge = False
+            self.action_verdict()
         draw: dict[str, Callable[[], None]] = {
             "stages": lambda: self.query_one("#stages", TextPane).show(stage_rows(detail, now)),
             "effects": lambda: self.query_one("#effects", TextPane).show(effect_rows(detail.effects)),

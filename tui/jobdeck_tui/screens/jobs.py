@@ -182,6 +182,11 @@ class JobsScreen(ActingScreen):
         """The job as the list shows it."""
         return self.deck.job_list.job(job_id)
 
+    def out_of_view(self, jobs: Sequence[Job]) -> int:
+        """How many of these the filter hides."""
+        shown = set(self.table.shown_ids)
+        return sum(job.job_id not in shown for job in jobs)
+
     def acts_confirmed(self) -> None:
         """The marks have done their work."""
         self.deck.selection.clear()
