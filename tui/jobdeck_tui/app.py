@@ -12,10 +12,11 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from jobdeck_tui.client.models import Job
+from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
 from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.link.link import Link, Reach
-from jobdeck_tui.reaching import Reaching
+from jobdeck_tui.reaching import Looking, Reaching
 from jobdeck_tui.safety import ControlFilter, crash_report, end_on_signals, refusal_without_terminal
 from jobdeck_tui.screens.acting import ActingScreen
 from jobdeck_tui.screens.audit import AuditScreen
@@ -96,6 +97,8 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self.set_interval(FLUSH_SECONDS, self._draw)
         self.set_interval(TICK_SECONDS, self._tick)
         self.call_after_refresh(self.link.open)
+        if self.deck.without_backend:
+            self.switch_mode("cluster")
 
     async def on_unmount(self) -> None:
         """Nothing is left open."""
@@ -185,8 +188,11 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self.push_screen(JobScreen(job_id, tab, to_judge=to_judge))
 
     def show_mode(self, mode: str) -> None:
-        """Goes to one of the main screens."""
-        self.switch_mode(mode)
+        """Goes to one of the main screens; without a backend there is but one."""
+        if self.deck.without_backend and mode != "cluster":
+            self.tell(WITHOUT_BACKEND)
+        else:
+            self.switch_mode(mode)
 
     def action_mode(self, mode: str) -> None:
         """Goes to one of the main screens."""
@@ -268,16 +274,19 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self._close_messages_no_wait()
 
 
-def run(server: str | None, state_dir: Path | None) -> int:
+def run(server: str | None, state_dir: Path | None, dask_dashboard: str | None = None) -> int:
     """Runs the deck until it is left and gives the exit code.
 
     ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's
-    state directory), or starts one that ends with the deck.
+    state directory), or starts one that ends with the deck. A ``dask_dashboard`` named without a server is
+    looked at alone, without any backend.
     """
-    return run_on(Reaching(server, state_dir))
+    if dask_dashboard is not None and server is None:
+        return run_on(Looking(dask_dashboard), dask_dashboard)
+    return run_on(Reaching(server, state_dir), dask_dashboard or "")
 
 
-def run_on(reaching: Reaching) -> int:
+def run_on(reaching: Reaching, dashboard_url: str = "") -> int:
     """Runs the deck on what ``reaching`` finds or starts, and stops that afterwards."""
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")
@@ -285,6 +294,7 @@ def run_on(reaching: Reaching) -> int:
     app = DeckApp(reaching)
     app.deck.server_words = reaching.words
     app.deck.badge = reaching.badge
+    app.deck.dashboard_url, app.deck.without_backend = dashboard_url, isinstance(reaching, Looking)
     app.deck.awaited = reaching.awaited
     try:
         app.run()

@@ -23,6 +23,7 @@ from jobdeck_tui.client.workers import Failure
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
 from jobdeck_tui.core.connection import Connection, Truth
+from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.event_feed import EventFeed, Told
 from jobdeck_tui.core.job_list import JobList
@@ -77,6 +78,10 @@ class Deck:
         self.failures: Reading[Failure] = Reading()
         self.audit: Reading[AuditRow] = Reading()
         self.drills: dict[str, Drill] = {}
+        self.dashboard_url = ""
+        """Dask's dashboard as it was named; empty: the one that the server names."""
+        self.without_backend = False
+        """Whether there is only that dashboard to look at."""
         self.server_words = ""
         self.start_words = ""
         self.badge = ""
@@ -139,7 +144,13 @@ class Deck:
     def take_picture(self, picture: DaskPicture | None, trouble: str = "") -> None:
         """Dask's own dashboard, or why it could not be read."""
         self.picture, self.picture_trouble = picture, trouble
-        if picture is None:
+        self.fresh = True
+        if self.without_backend:
+            if picture is not None:
+                self.take_frame()
+            else:
+                self.connection.lost(self.monotonic(), self.now(), trouble, 0.0)
+        elif picture is None or not self.truth().live:
             self.agreement.forget()
         elif self.overview is not None:
             self.agreement.observe(picture, self.overview, self.now())
@@ -205,6 +216,10 @@ class Deck:
         seen = {worker.name for worker in found}
         return (*found, *(worker for worker in told if worker.name not in seen))
 
+    def dask_url(self) -> str | None:
+        """Where Dask's dashboard is: as it was named, else as the server names it."""
+        return self.dashboard_url or (self.overview.scheduler.dashboard_url if self.overview else None)
+
     def differences(self) -> list[str]:
         """Where Dask and the records disagree, in words."""
         listed = self.cluster.disagreements if self.cluster is not None else ()
@@ -224,6 +239,8 @@ class Deck:
     def refusal(self) -> str:
         """Why no act may go out now; empty when acts may."""
         truth = self.truth()
+        if self.without_backend:
+            return f"Not sent: {WITHOUT_BACKEND}"
         if not truth.live:
             return f"Not sent: {truth.text}. Acts go out only when LIVE."
         if self.overview is not None and self.overview.read_only:

@@ -14,6 +14,7 @@ from jobdeck_backend import logs
 from jobdeck_backend.scheduling import worker as _preloaded  # noqa: F401  LangGraph, the store, the commands
 from jobdeck_backend.scheduling.line import tell
 from jobdeck_backend.scheduling.snapshot import SnapshotPlugin
+from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows.registry import WORKFLOWS
 
 # Each with its reason; facts measured on this version of distributed.
@@ -41,7 +42,8 @@ def run_scheduler(request: dict[str, Any]) -> None:
 
 async def _scheduler(request: dict[str, Any]) -> None:
     _prepare()
-    scheduler: Any = Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=False)
+    pages = Settings().dask_dashboard
+    scheduler: Any = Scheduler(host=HOST, port=0, dashboard_address=f"{HOST}:0", dashboard=pages)
     await SnapshotPlugin().start(scheduler)
     await scheduler
     tell(

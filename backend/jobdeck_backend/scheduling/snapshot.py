@@ -142,9 +142,10 @@ def _undrain(scheduler: Any, name: str) -> dict[str, Any]:
     worker = _find(scheduler, name)
     if worker is None:
         return {"status": None}
-    if worker.status == DRAINED:
+    before = worker.status
+    if before == DRAINED:
         _set_status(scheduler, worker, Status.running)
-    return {"status": worker.status.name}
+    return {"status": before.name}
 
 
 def _find(scheduler: Any, name: str) -> Any:
@@ -172,7 +173,7 @@ async def drain(client: Client, worker: str, timeout_s: float) -> list[str] | No
 
 
 async def undrain(client: Client, worker: str, timeout_s: float) -> str | None:
-    """Let a drained worker take work again; answers Dask's word for its state, None when Dask does not know it.
+    """Let a drained worker take work again; answers Dask's word for its state before, None when unknown.
 
     Raises ``TimeoutError`` or ``OSError`` when the scheduler does not answer.
     """

@@ -85,13 +85,14 @@ class Workers:
 
         Raises as ``drain`` does, and ``NotEligible`` for one that is not drained or is being restarted.
         """
-        known = self._look_up(name)
+        self._look_up(name)
         if name in self._restarting:
             raise NotEligible(f"worker {name} is being restarted; its fresh one takes work by itself")
-        if known is not None and not known.is_drained:
-            raise NotEligible(f"worker {name} is not drained ({self.state(name, known)}); nothing was done")
-        if await self._asked(snapshot.undrain, name) is None:
+        before = await self._asked(snapshot.undrain, name)
+        if before is None:
             raise NotEligible(f"worker {name} has not registered with the scheduler yet; nothing was done")
+        if before != snapshot.DRAINED.name:
+            raise NotEligible(f"worker {name} is not drained ({before}); nothing was done")
         self._dispatcher.wake()
         return f"worker {name} takes work again"
 

@@ -10,7 +10,7 @@ import sys
 import click
 
 from .exits import EPILOGUE, exit_code
-from .options import Target, target_options
+from .options import Target, server_url, target_options
 
 COMMANDS = {
     "demo": "run",
@@ -32,6 +32,7 @@ COMMANDS = {
     "pause": "queues",
     "unpause": "queues",
     "drain": "workers",
+    "undrain": "workers",
     "restart": "workers",
     "log": "workers",
     "failures": "failures",
@@ -66,8 +67,14 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, invoke_without_command=True, epilog=EPILOGUE)
 @target_options
 @click.version_option(package_name="jobdeck", message="jobdeck %(version)s")
+@click.option(
+    "--dask-dashboard",
+    metavar="URL",
+    callback=server_url,
+    help="Dask's dashboard to look at: any cluster's without --server, else in place of the one it names.",
+)
 @click.pass_context
-def root(context: click.Context, target: Target) -> None:
+def root(context: click.Context, target: Target, dask_dashboard: str | None) -> None:
     """See and steer asynchronous agent jobs on Dask.
 
     Without a command: the deck, on the server named or on a backend of its own.
@@ -76,7 +83,9 @@ def root(context: click.Context, target: Target) -> None:
     if context.invoked_subcommand is None:
         from .run import open_deck
 
-        context.exit(open_deck(target))
+        context.exit(open_deck(target, dask_dashboard))
+    if dask_dashboard is not None:
+        raise click.UsageError("--dask-dashboard is for the deck, not for a command.")
 
 
 def main() -> None:

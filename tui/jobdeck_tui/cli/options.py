@@ -43,7 +43,8 @@ class Target:
         return found.url
 
 
-def _url(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def server_url(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Read an option that names a server; click's own usage error where it is none."""
     if value is None:
         return None
     import httpx
@@ -70,7 +71,7 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--server",
         metavar="URL",
         envvar="JOBDECK_SERVER",
-        callback=_url,
+        callback=server_url,
         help="The server to talk to (default: the backend running on the state directory).",
     )
     @click.option(

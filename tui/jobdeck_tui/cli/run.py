@@ -10,7 +10,7 @@ from .exits import USAGE, Exit
 from .options import Target, json_option
 
 
-def open_deck(target: Target) -> int:
+def open_deck(target: Target, dask_dashboard: str | None = None) -> int:
     """Open the deck; give its exit code.
 
     Raises:
@@ -19,7 +19,7 @@ def open_deck(target: Target) -> int:
     refuse_without_terminal()
     from jobdeck_tui.app import run
 
-    return run(target.server, target.directory)
+    return run(target.server, target.directory, dask_dashboard)
 
 
 def refuse_without_terminal() -> None:
@@ -73,7 +73,10 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
     help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
 )
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
-def serve_command(*, no_drills: bool, **options: object) -> None:
+@click.option(
+    "--dask-dashboard", is_flag=True, help="Let the embedded scheduler serve Dask's own pages (bokeh)."
+)
+def serve_command(*, no_drills: bool, dask_dashboard: bool, **options: object) -> None:
     """Run the backend alone; prints one JSON line once it answers."""
     group: object = click.get_current_context().obj
     if options["state_dir"] is None and isinstance(group, Target):
@@ -84,6 +87,8 @@ def serve_command(*, no_drills: bool, **options: object) -> None:
             arguments += [f"--{name.replace('_', '-')}", str(value)]
     if no_drills:
         arguments.append("--no-drills")
+    if dask_dashboard:
+        arguments.append("--dask-dashboard")
     sys.stdout.flush()
     # This process becomes the backend: its signals and its exit code are the backend's own.
     os.execv(sys.executable, arguments)  # noqa: S606

@@ -134,7 +134,7 @@ class Api:
     async def act_on_worker(
         self, name: str, act: str, *, reason: str | None = None, grace_seconds: float | None = None
     ) -> workers.WorkerAct:
-        """Drain or restart a worker; answers at once, while its jobs go on."""
+        """Drain a worker, take it back, or restart it; answers at once, while its jobs go on."""
         call = worker_call(name, act, reason, grace_seconds)
         return _read(workers.worker_act, await self.http.post(*call))
 

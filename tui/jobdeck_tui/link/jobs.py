@@ -1,5 +1,6 @@
 """One job read from the server: its live events, its record, its report."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,25 @@ class JobReader:
                 view.lines.say("1 unreadable event", style="bad")
             case feed.Lost():
                 view.stream = f"lost, again in {item.retry_in:.0f} s"
+        self._wire.deck.fresh = True
+
+    def read_why(self, node: DOMNode, job_ids: Sequence[str], take: Callable[[str, str], None]) -> None:
+        """Reads why these jobs are where they are; ``take`` gets each id with its reason."""
+        self._wire.start(node, partial(self._read_why, job_ids, take), "why", exclusive=True)
+
+    async def _read_why(self, job_ids: Sequence[str], take: Callable[[str, str], None]) -> None:
+        await self._wire.ready.wait()
+        from jobdeck_tui.client.errors import ClientError, Refused
+
+        for job_id in job_ids:
+            if self._wire.api is None:
+                return
+            try:
+                take(job_id, (await self._wire.api.why(job_id))[1])
+            except Refused as error:
+                take(job_id, error.message)
+            except ClientError:
+                return  # the banner says that the server does not answer; what was read stays
         self._wire.deck.fresh = True
 
     def read(self, node: DOMNode, view: JobView, *, with_report: bool = False) -> None:

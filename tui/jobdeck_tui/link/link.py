@@ -59,6 +59,9 @@ class Link:
         """Reaches the server, then follows its feed for ever."""
         await asyncio.to_thread(_import_client)
         gc.freeze()  # all these modules stay for good: looking through them again and again would stall the loop
+        if self._wire.deck.without_backend:
+            self._wire.ready.set()
+            return
         from jobdeck_tui.client.api import Api
         from jobdeck_tui.client.errors import ClientError
         from jobdeck_tui.client.feed import Feed
