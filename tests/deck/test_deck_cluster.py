@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
@@ -32,6 +33,9 @@ from .test_deck_live import until
 from .wayward import answer, wayward
 
 
+TASK_SECONDS = 2.0
+
+
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     with dask_cluster(tmp_path_factory.mktemp("dask")) as addresses:
@@ -55,8 +59,8 @@ async def busy(address: str, tasks: int) -> AsyncIterator[Callable[[], None]]:
 
     def keep_busy() -> None:
         with Client(address, set_as_default=False) as client:
-            futures = [client.submit(_hold, number, pure=False) for number in range(tasks)]
-            last = client.submit(sum, futures)
+            futures = [client.submit(time.sleep, TASK_SECONDS, pure=False) for _ in range(tasks)]
+            last = client.submit(len, futures)
             go_on.wait(50)
             client.cancel([*futures, last])
 
@@ -67,15 +71,6 @@ async def busy(address: str, tasks: int) -> AsyncIterator[Callable[[], None]]:
     finally:
         go_on.set()
         await asyncio.to_thread(thread.join, 20)
-
-
-def _hold(number: int) -> int:
-    import time
-
-    until = time.monotonic() + 2
-    while time.monotonic() < until:
-        time.sleep(0.05)
-    return number
 
 
 def test_a_foreign_cluster_is_shown_without_any_backend_and_nothing_is_acted_on(
