@@ -32,7 +32,6 @@ from .deck_driver import (
 from .test_deck_live import until
 from .wayward import answer, wayward
 
-
 TASK_SECONDS = 2.0
 
 

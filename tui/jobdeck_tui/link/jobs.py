@@ -49,9 +49,11 @@ class JobReader:
             case stream.CaughtUp():
                 view.stream = "live"
                 if item.reconnected:
-                    view.lines.say(f"reconnected: {item.refetched} events missed meanwhile, all refetched")
+                    view.lines.say(_reconnected(item.last_seq, item.refetched))
             case stream.Gap():
-                view.lines.say(f"events {item.first} to {item.last} never came", style="bad")
+                what = f"events {item.first}–{item.last}"
+                told = f"{what} never came" if item.for_good else f"{what} missing, asking for them again"
+                view.lines.say(told, style="bad" if item.for_good else "warn")
             case feed.FrameUnreadable():
                 view.lines.say("1 unreadable event", style="bad")
             case feed.Lost():
@@ -95,3 +97,11 @@ class JobReader:
         except ClientError as error:
             view.say_trouble(error.message)
         self._wire.deck.fresh = True
+
+
+def _reconnected(last_seq: int, refetched: int) -> str:
+    if not refetched:
+        return "reconnected: no event was missed"
+    first = last_seq - refetched + 1
+    which = f"event {last_seq}" if refetched == 1 else f"events {first}–{last_seq}"
+    return f"reconnected: {which} missed, refetched {refetched}"

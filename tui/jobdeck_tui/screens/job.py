@@ -6,27 +6,32 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import ContentSwitcher
 
 from jobdeck_tui.client.artifacts import Artifact
 from jobdeck_tui.client.models import Effect, Notification
 from jobdeck_tui.core.artifact_rows import artifact_rows
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.core.eligibility import Act
-from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
+from jobdeck_tui.core.filter_fields import EVENTS
+from jobdeck_tui.core.job_view import JobView, facts, raw_text, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
 from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
+from jobdeck_tui.widgets.panes import Panes
 from jobdeck_tui.widgets.tab_line import TabLine
 from jobdeck_tui.widgets.text_line import TextLine
 from jobdeck_tui.widgets.text_pane import TextPane
 
-TABS = ("stages", "events", "effects", "artifacts", "report", "record")
+TABS = ("stages", "events", "effects", "artifacts", "report", "record", "raw")
 NARROW = 100
+BESIDE_FROM_COLUMNS = 200
+LEFT, RIGHT = "stages", "record"
+"""The plan and the facts stand at the sides of the open tab where there is room."""
 DETAIL_EVERY_SECONDS = 5.0
+LOG_FILTER_HINT = 'type:tool* !type:llm* name:search seq>100 "free text"   tab completes, esc leaves'
 
 
 class JobScreen(ActingScreen):
@@ -45,6 +50,7 @@ class JobScreen(ActingScreen):
         Binding("C", "callback", "Tell the caller again"),
         Binding("B", "bundle", "Save an incident bundle", show=False),
         Binding("slash", "find", "Find in the events", show=False, key_display="/"),
+        Binding("F", "filter", "Filter the events", show=False),
         Binding("n", "find_next(1)", "Next place found", show=False),
         Binding("N", "find_next(-1)", "Place found before", show=False),
         Binding("b", "heartbeats", "Show or hide heartbeats", show=False),
@@ -75,14 +81,21 @@ class JobScreen(ActingScreen):
         """Facts, tabs, and one pane a tab."""
         yield TextLine(id="facts")
         yield TabLine(id="tabs")
-        with ContentSwitcher(initial=self._tab, id="panes"):
-            yield TextPane(id="stages")
-            yield EventLog(self.view.lines, clock, id="events")
-            yield TextPane(id="effects")
-            yield TextPane(id="artifacts")
-            yield TextPane(id="report")
-            yield TextPane(id="record")
+        yield Panes(
+            TextPane(id="stages"),
+            EventLog(self.view.lines, clock, id="events"),
+            TextPane(id="effects"),
+            TextPane(id="artifacts"),
+            TextPane(id="report"),
+            TextPane(id="raw"),
+            TextPane(id="record"),
+            initial=self._tab,
+            id="panes",
+        )
         yield FilterLine(self._find_entered, hint="text to find in the events, n and N go on", id="find")
+        yield FilterLine(
+            self._filter_entered, complete=EVENTS.complete, hint=LOG_FILTER_HINT, id="log-filter"
+        )
 
     def on_mount(self) -> None:
         """Begins reading the job's stream."""
@@ -118,7 +131,9 @@ class JobScreen(ActingScreen):
         if everything or self._drawn != view.revision or (job is not None and not job.finished):
             self._drawn = view.revision
             self._draw_panes(now)
-        self.query_one(FilterLine).refresh_line("", 0, 0)
+        self.query_one("#find", FilterLine).refresh_line("", 0, 0)
+        log = view.lines
+        self.query_one("#log-filter", FilterLine).refresh_line(log.filter_source, len(log.lines), log.total)
         self._draw_tabs()
 
     def _draw_panes(self, now: float) -> None:
@@ -134,9 +149,11 @@ class JobScreen(ActingScreen):
             "artifacts": lambda: self._draw_artifacts(now),
             "record": lambda: self.query_one("#record", TextPane).show(record_rows(detail)),
             "report": self._draw_report,
+            "raw": lambda: self.query_one("#raw", TextPane).show_text(raw_text(detail)),
         }
-        if self._tab in draw:
-            draw[self._tab]()
+        for pane in self.query_one(Panes).in_view:
+            if pane in draw:
+                draw[pane]()
 
     def _draw_artifacts(self, now: float) -> None:
         pane = self.query_one("#artifacts", TextPane)
@@ -160,6 +177,7 @@ class JobScreen(ActingScreen):
             "artifacts": str(len(self._artifacts()) or ""),
             "report": "✔" if view.report else "",
             "record": "",
+            "raw": "",
         }
         follow = "FOLLOW" if log.following else "STOPPED"
         right = (
@@ -169,13 +187,23 @@ class JobScreen(ActingScreen):
 
     def _open(self, tab: str) -> None:
         self._tab = tab
-        switcher = self.query_one("#panes", ContentSwitcher)
-        switcher.current = tab
+        self._arrange()
         self.set_focus(self.query_one(f"#{tab}"))
         if tab == "artifacts":
             self._read_again()  # whether their time is over changes nothing else of a job
         if tab == "report":
             self.program.link.jobs.read(self, self.view, with_report=True)
+        self.flush(everything=True)
+
+    def _arrange(self) -> None:
+        """With room the plan and the facts stand beside the open tab; either of them opens the events between."""
+        wide = self.size.width >= BESIDE_FROM_COLUMNS
+        between = "events" if wide and self._tab in (LEFT, RIGHT) else self._tab
+        self.query_one(Panes).open_pane(between, (LEFT, RIGHT) if wide else ())
+
+    def on_resize(self) -> None:
+        """Room decides what stands beside the open tab."""
+        self._arrange()
         self.flush(everything=True)
 
     def action_tab(self, step: int) -> None:
@@ -295,7 +323,20 @@ class JobScreen(ActingScreen):
     def action_find(self) -> None:
         """Asks for a text to find."""
         self._open("events")
-        self.query_one(FilterLine).open(self._needle)
+        self.query_one("#find", FilterLine).open(self._needle)
+
+    def action_filter(self) -> None:
+        """Asks what of the events is to be shown."""
+        self._open("events")
+        self.query_one("#log-filter", FilterLine).open(self.view.lines.filter_source)
+
+    def _filter_entered(self, source: str) -> str:
+        wrong: list[str] = []
+        self.query_one("#events", EventLog).keep_place(
+            lambda: wrong.append(self.view.lines.filter_by(source))
+        )
+        self.flush()
+        return wrong[0]
 
     def action_find_next(self, direction: int) -> None:
         """Goes to the next line that has the text; following ends there."""
@@ -303,18 +344,21 @@ class JobScreen(ActingScreen):
             self.program.tell(f"No other line has: {self._needle}")
 
     def action_heartbeats(self) -> None:
-        """Shows or hides heartbeats from now on."""
-        self.view.lines.show_heartbeats = not self.view.lines.show_heartbeats
-        shown = "shown" if self.view.lines.show_heartbeats else "hidden"
-        self.view.lines.say(f"heartbeats are {shown} from here on")
+        """Shows all heartbeats, or hides them."""
+        log = self.view.lines
+        self.query_one("#events", EventLog).keep_place(log.toggle_heartbeats)
+        self.program.tell(f"heartbeats are {'shown' if log.show_heartbeats else 'hidden'}")
 
     def action_copy_id(self) -> None:
         """Copies the job's id."""
         self.program.copy_words(self.view.job_id, "id")
 
     def action_leave(self) -> None:
-        """Back to where it was opened."""
-        self.program.pop_screen()
+        """Takes the log's filter away, else goes back to where it was opened."""
+        if self._tab == "events" and self.view.lines.filter_source:
+            self._filter_entered("")
+        else:
+            self.program.pop_screen()
 
 
 def _count(effects: Sequence[Effect]) -> str:
