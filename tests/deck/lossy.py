@@ -7,18 +7,22 @@ from urllib.parse import urlsplit
 
 
 class Lossy:
-    """Passes everything on until told otherwise; ``lose_…_to`` are parts of a path."""
+    """Passes everything on until told otherwise; ``lose_…_to``: parts of a path; ``flows``: answers pass."""
 
     def __init__(self, target: str) -> None:
         self._target = urlsplit(target)
         self.url = ""
         self.lose_answers_to: str | None = None
         self.lose_requests_to: str | None = None
+        self.refuses = False
         self.flows = asyncio.Event()
         self.flows.set()
         self._connections: set[asyncio.StreamWriter] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.refuses:
+            writer.close()
+            return
         there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
         self._connections |= {writer, back}
         lost = asyncio.Event()
@@ -59,7 +63,7 @@ class Lossy:
 
     def cut(self) -> None:
         """Ends every connection."""
-        for one in self._connections:
+        for one in list(self._connections):
             one.close()
 
 
