@@ -1,6 +1,6 @@
 """The lines of a log, and the view that follows them or stands still."""
 
-from jobdeck_tui.core.job_log import JobLog
+from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.event_log import EventLog
@@ -14,7 +14,7 @@ def chunk(seq: int, text: str, call: str = "call-1") -> object:
 
 
 def test_token_chunks_of_one_call_fold_into_one_line() -> None:
-    lines = JobLog()
+    lines = EventLines()
     for seq, text in enumerate(("The ", "licence ", "is MIT."), start=1):
         lines.add(chunk(seq, text))
     lines.add(chunk(4, "Other", call="call-2"))
@@ -22,14 +22,14 @@ def test_token_chunks_of_one_call_fold_into_one_line() -> None:
 
 
 def test_an_event_seen_twice_is_shown_once() -> None:
-    lines = JobLog()
+    lines = EventLines()
     assert lines.add(an_event(1))
     assert not lines.add(an_event(1))
     assert len(lines.lines) == 1
 
 
 def test_the_ring_keeps_its_newest_lines_and_numbers_never_go_back() -> None:
-    lines = JobLog(limit=10)
+    lines = EventLines(limit=10)
     for seq in range(1, 26):
         lines.add(an_event(seq))
     assert (lines.first, lines.end) == (15, 25)
@@ -37,7 +37,7 @@ def test_the_ring_keeps_its_newest_lines_and_numbers_never_go_back() -> None:
 
 
 def test_heartbeats_are_hidden_until_asked_for() -> None:
-    lines = JobLog()
+    lines = EventLines()
     lines.add(an_event(1, "job.heartbeat"))
     lines.add(chunk(2, "on "))
     lines.add(an_event(3, "job.heartbeat"))
@@ -49,27 +49,10 @@ def test_heartbeats_are_hidden_until_asked_for() -> None:
     assert len(lines.lines) == 1
 
 
-def test_a_log_is_filtered_with_negation_and_nothing_is_lost() -> None:
-    lines = JobLog()
-    for seq, kind in enumerate(("tool.start", "tool.end", "job.update", "tool.start"), start=1):
-        lines.add(an_event(seq, kind))
-    lines.say("reconnected: no event was missed")
-    assert lines.filter_by("!type:tool.start") == ""
-    assert [line.seq for line in lines.lines] == [2, 3, None], "the deck's own word stays"
-    lines.add(an_event(5, "tool.start"))
-    lines.add(an_event(6, "tool.end"))
-    assert [line.seq for line in lines.lines] == [2, 3, None, 6]
-    assert (len(lines.lines), lines.total) == (4, 7)
-    assert "colour" in lines.filter_by("colour:red")
-    assert lines.filter_source == "!type:tool.start", "a mistake changes nothing"
-    lines.filter_by("")
-    assert len(lines.lines) == 7
-
-
 class LogApp(App[None]):
     CSS_PATH = SHEETS
 
-    def __init__(self, lines: JobLog) -> None:
+    def __init__(self, lines: EventLines) -> None:
         super().__init__()
         self.lines = lines
 
@@ -86,7 +69,7 @@ def shown(log: EventLog) -> list[str]:
 
 @in_a_deck
 async def test_scrolling_up_really_stops_the_log_and_end_follows_again() -> None:
-    lines = JobLog()
+    lines = EventLines()
     for seq in range(1, 101):
         lines.add(an_event(seq, data={"input": {"n": seq}}))
     async with LogApp(lines).run_test(size=(80, 10)) as pilot:
@@ -107,7 +90,7 @@ async def test_scrolling_up_really_stops_the_log_and_end_follows_again() -> None
 
 @in_a_deck
 async def test_a_stopped_log_stands_while_the_ring_turns_under_it() -> None:
-    lines = JobLog(limit=50)
+    lines = EventLines(limit=50)
     for seq in range(1, 51):
         lines.add(an_event(seq, data={"input": {"n": seq}}))
     async with LogApp(lines).run_test(size=(80, 10)) as pilot:
@@ -123,18 +106,18 @@ async def test_a_stopped_log_stands_while_the_ring_turns_under_it() -> None:
 
 
 @in_a_deck
-async def test_a_stopped_log_keeps_its_place_and_its_sideways_offset_through_a_filter() -> None:
-    lines = JobLog()
+async def test_a_stopped_log_keeps_its_place_and_its_sideways_offset_when_heartbeats_come_and_go() -> None:
+    lines = EventLines()
     for seq in range(1, 201):
-        lines.add(an_event(seq, "tool.start" if seq % 2 else "tool.end", data={"input": {"n": seq}}))
+        lines.add(an_event(seq, "tool.start" if seq % 2 else "job.heartbeat", data={"input": {"n": seq}}))
     async with LogApp(lines).run_test(size=(80, 10)) as pilot:
         log = pilot.app.query_one(EventLog)
         log.flush()
-        log.scroll_lines(-80)
+        log.scroll_lines(-40)
         log.shift(1)
         at = log.bottom_line()
         assert at is not None
-        log.keep_place(lambda: lines.filter_by("!type:tool.end"))
+        log.keep_place(lines.toggle_heartbeats)
         bottom = log.bottom_line()
         assert bottom is not None
         assert abs((bottom.seq or 0) - (at.seq or 0)) <= 1
@@ -147,7 +130,7 @@ async def test_a_stopped_log_keeps_its_place_and_its_sideways_offset_through_a_f
 
 @in_a_deck
 async def test_a_text_is_found_backwards_from_the_end_and_following_ends_there() -> None:
-    lines = JobLog()
+    lines = EventLines()
     for seq in range(1, 101):
         lines.add(an_event(seq, data={"input": {"n": seq}}))
     async with LogApp(lines).run_test(size=(80, 10)) as pilot:

@@ -1,4 +1,4 @@
-"""The lines of an event log: a bounded ring that knows what it dropped.
+"""The lines of an event log: a bounded ring that folds token chunks and knows what it dropped.
 
 Line numbers only grow (``first`` … ``end``), so a view can stay where it is while old lines fall out.
 """
@@ -7,10 +7,11 @@ from collections import deque
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import Event
-from jobdeck_tui.core.event_text import body, data, head, stage_of
+from jobdeck_tui.core.event_text import body, chunk_of, data, head, stage_of
 
 LINES_MAX = 10_000
 FOLDED_TEXT_MAX = 2000
+HEARTBEAT = "job.heartbeat"
 NOTICE_LOOKS = {
     "recovered": "warn",
     "expired": "expired",
@@ -51,7 +52,6 @@ class Line:
     seq: int | None = None
     folded: int = 0
     call: str = ""
-    name: str | None = None
 
     @property
     def words(self) -> str:
@@ -61,16 +61,18 @@ class Line:
 
 def line_of(event: Event) -> Line:
     """The line of an event that stands for itself."""
-    words, kind = body(event), event.type
-    return Line(event.at, event.job_id, head(event), words, look(event), kind, event.seq, name=event.name)
+    return Line(event.at, event.job_id, head(event), body(event), look(event), event.type, event.seq)
 
 
 class EventLines:
-    """A ring of ``limit`` lines."""
+    """A ring of ``limit`` lines. Events added are of one job, in order; heartbeats show if asked for."""
 
     def __init__(self, limit: int = LINES_MAX) -> None:
         self.lines: deque[Line] = deque(maxlen=limit)
+        self._kept: deque[Line] = deque(maxlen=limit)
         self.end = 0
+        self.last_seq = 0
+        self.show_heartbeats = False
         self.changed = False
 
     @property
@@ -82,6 +84,19 @@ class EventLines:
         """A line by its number (``first`` ≤ number < ``end``)."""
         return self.lines[number - self.first]
 
+    def add(self, event: Event) -> bool:
+        """Adds one event; False when it was seen before (a stream that was resumed may repeat)."""
+        if event.seq <= self.last_seq:
+            return False
+        self.last_seq = event.seq
+        if event.type == "llm.chunk":
+            self._fold(event, chunk_of(event))
+        elif event.type == HEARTBEAT and not self.show_heartbeats:
+            self._kept.append(line_of(event))
+        else:
+            self.put(line_of(event))
+        return True
+
     def say(self, text: str, *, at: float | None = None, style: str = "notice") -> None:
         """Adds a line of the deck's own: a gap, a reconnect, an unreadable event."""
         self.put(Line(at, "", "──", text, style))
@@ -89,11 +104,39 @@ class EventLines:
     def clear(self) -> None:
         """Forgets everything."""
         self.lines.clear()
+        self._kept.clear()
         self.end = 0
+        self.last_seq = 0
         self.changed = True
+
+    def _fold(self, event: Event, chunk: str) -> None:
+        call = str(event.payload.get("id") or "")
+        last = self.lines[-1] if self.lines else None
+        if last is not None and last.folded and last.call == call and last.job_id == event.job_id:
+            last.folded += 1
+            last.at, last.seq = event.at, event.seq
+            last.text = (last.text + chunk)[-FOLDED_TEXT_MAX:]
+            self.changed = True
+            return
+        self.put(
+            Line(event.at, event.job_id, "llm", chunk, "faint", event.type, event.seq, folded=1, call=call)
+        )
 
     def put(self, line: Line) -> None:
         """Adds a finished line."""
+        self._kept.append(line)
+        self._show(line)
+
+    def toggle_heartbeats(self) -> None:
+        """Shows all heartbeats, or hides them; numbers go on growing: no view takes one line for another."""
+        self.show_heartbeats = not self.show_heartbeats
+        self.lines.clear()
+        for line in self._kept:
+            if line.type != HEARTBEAT or self.show_heartbeats:
+                self._show(line)
+        self.changed = True
+
+    def _show(self, line: Line) -> None:
         self.lines.append(line)
         self.end += 1
         self.changed = True

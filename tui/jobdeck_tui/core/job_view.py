@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from jobdeck_tui.client.models import Attempt, Job, JobDetail, Notification, Stage
 from jobdeck_tui.core.columns import display_state, left_seconds
-from jobdeck_tui.core.job_log import JobLog
+from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.text.format import (
     NONE,
     age,
@@ -34,7 +34,7 @@ class JobView:
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
         self.detail: JobDetail | None = None
-        self.lines = JobLog()
+        self.lines = EventLines()
         self.report: str | None = None
         self.report_missing = ""
         self.trouble = ""

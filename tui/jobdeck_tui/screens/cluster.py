@@ -104,19 +104,15 @@ class ClusterScreen(DeckScreen):
         ]
 
     def _asked_about(self) -> list[Job]:
-        """The job under the list's cursor; with room, the most urgent of each kind of waiting, too."""
+        """The job under the list's cursor; with room, or without one, the most urgent of each kind of waiting."""
         cursor = self.program.cursor_job_id
         chosen = self.deck.jobs.get(cursor) if cursor is not None else None
         jobs = [] if chosen is None else [chosen]
-        if self.size.height < WHYS_FROM_ROWS:
-            return jobs
         for state in WAITING_STATES:
-            if any(job.state == state for job in jobs):
-                continue
-            waiting = (job for job in self.deck.jobs if job.state == state)
-            first = min(waiting, key=lambda job: job.deadline or float("inf"), default=None)
-            jobs += [] if first is None else [first]
-        return jobs[:WHYS_MAX]
+            waiting = [job for job in self.deck.jobs if job.state == state]
+            if waiting and all(job.state != state for job in jobs):
+                jobs.append(min(waiting, key=lambda job: job.deadline or float("inf")))
+        return jobs[: WHYS_MAX if self.size.height >= WHYS_FROM_ROWS else 1]
 
     def _worker(self) -> DaskWorker | None:
         """The worker under the cursor; the first one where the chosen one is gone."""

@@ -17,9 +17,17 @@ from jobdeck_tui.screens.reason import REASON_CHARACTERS_MAX, ReasonDialog
 from jobdeck_tui.text.format import plural
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
-LISTED_MAX = 10
+LISTED_MIN, LISTED_MAX = 2, 10
+BESIDE_LISTED_ROWS = 18
+"""Rows of the screen that the rest of a question may need."""
 TYPED_OVER = 20
 GRANTS = (("m", 300.0, "5 minutes"), ("h", 3600.0, "1 hour"), ("d", 86_400.0, "1 day"))
+
+
+class Answers(TextLine):
+    """The answers, and the reason once it was said."""
+
+    RESIZES = True
 
 
 class Question(ModalScreen[bool]):
@@ -54,15 +62,16 @@ class Question(ModalScreen[bool]):
         """The targets, the consequences, the two answers."""
         with Vertical(classes="dialog"):
             yield TextLine(id="asked")
-            yield TextLine(id="answers")
+            yield Answers(id="answers")
 
     def on_mount(self) -> None:
         """Writes the question."""
         lines: list[Piece] = [
             (f"{self._verb.capitalize()} {plural(len(self._targets), self._what)}?\n", "strong")
         ]
-        lines += [(f"  {target}\n", "") for target in self._targets[:LISTED_MAX]]
-        if (more := len(self._targets) - LISTED_MAX) > 0:
+        listed = max(LISTED_MIN, min(LISTED_MAX, self.app.size.height - BESIDE_LISTED_ROWS))
+        lines += [(f"  {target}\n", "") for target in self._targets[:listed]]
+        if (more := len(self._targets) - listed) > 0:
             lines.append((f"  and {more} more\n", "faint"))
         lines += [(f"{note}\n", "warn") for note in self._notes]
         self.query_one("#asked", TextLine).show(lines)

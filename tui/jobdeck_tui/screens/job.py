@@ -12,7 +12,6 @@ from jobdeck_tui.client.models import Effect, Notification
 from jobdeck_tui.core.artifact_rows import artifact_rows
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.core.eligibility import Act
-from jobdeck_tui.core.filter_fields import EVENTS
 from jobdeck_tui.core.job_view import JobView, facts, raw_text, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
@@ -31,7 +30,6 @@ BESIDE_FROM_COLUMNS = 200
 LEFT, RIGHT = "stages", "record"
 """The plan and the facts stand at the sides of the open tab where there is room."""
 DETAIL_EVERY_SECONDS = 5.0
-LOG_FILTER_HINT = 'type:tool* !type:llm* name:search seq>100 "free text"   tab completes, esc leaves'
 
 
 class JobScreen(ActingScreen):
@@ -50,7 +48,6 @@ class JobScreen(ActingScreen):
         Binding("C", "callback", "Tell the caller again"),
         Binding("B", "bundle", "Save an incident bundle", show=False),
         Binding("slash", "find", "Find in the events", show=False, key_display="/"),
-        Binding("F", "filter", "Filter the events", show=False),
         Binding("n", "find_next(1)", "Next place found", show=False),
         Binding("N", "find_next(-1)", "Place found before", show=False),
         Binding("b", "heartbeats", "Show or hide heartbeats", show=False),
@@ -93,9 +90,6 @@ class JobScreen(ActingScreen):
             id="panes",
         )
         yield FilterLine(self._find_entered, hint="text to find in the events, n and N go on", id="find")
-        yield FilterLine(
-            self._filter_entered, complete=EVENTS.complete, hint=LOG_FILTER_HINT, id="log-filter"
-        )
 
     def on_mount(self) -> None:
         """Begins reading the job's stream."""
@@ -131,9 +125,7 @@ class JobScreen(ActingScreen):
         if everything or self._drawn != view.revision or (job is not None and not job.finished):
             self._drawn = view.revision
             self._draw_panes(now)
-        self.query_one("#find", FilterLine).refresh_line("", 0, 0)
-        log = view.lines
-        self.query_one("#log-filter", FilterLine).refresh_line(log.filter_source, len(log.lines), log.total)
+        self.query_one(FilterLine).refresh_line("", 0, 0)
         self._draw_tabs()
 
     def _draw_panes(self, now: float) -> None:
@@ -323,20 +315,7 @@ class JobScreen(ActingScreen):
     def action_find(self) -> None:
         """Asks for a text to find."""
         self._open("events")
-        self.query_one("#find", FilterLine).open(self._needle)
-
-    def action_filter(self) -> None:
-        """Asks what of the events is to be shown."""
-        self._open("events")
-        self.query_one("#log-filter", FilterLine).open(self.view.lines.filter_source)
-
-    def _filter_entered(self, source: str) -> str:
-        wrong: list[str] = []
-        self.query_one("#events", EventLog).keep_place(
-            lambda: wrong.append(self.view.lines.filter_by(source))
-        )
-        self.flush()
-        return wrong[0]
+        self.query_one(FilterLine).open(self._needle)
 
     def action_find_next(self, direction: int) -> None:
         """Goes to the next line that has the text; following ends there."""
@@ -354,11 +333,8 @@ class JobScreen(ActingScreen):
         self.program.copy_words(self.view.job_id, "id")
 
     def action_leave(self) -> None:
-        """Takes the log's filter away, else goes back to where it was opened."""
-        if self._tab == "events" and self.view.lines.filter_source:
-            self._filter_entered("")
-        else:
-            self.program.pop_screen()
+        """Back to where it was opened."""
+        self.program.pop_screen()
 
 
 def _count(effects: Sequence[Effect]) -> str:
