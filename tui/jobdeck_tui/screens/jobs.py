@@ -26,6 +26,7 @@ from jobdeck_tui.widgets.virtual_table import Cell, Columns, VirtualTable
 PREVIEW_FROM_ROWS = 30
 PREVIEW_BESIDE_FROM_COLUMNS = 180
 SMALL_ROWS = 16
+SMALL_COLUMNS = 60
 PREVIEW_RESTS_SECONDS = 0.3
 SETTLED_SECONDS = 1.0
 OPERATOR_RESTS_SECONDS = 10.0
@@ -166,6 +167,8 @@ class JobsScreen(ActingScreen):
             pieces.append((" range: move, then V ", "warn"))
         if shown.frozen:
             pieces.append((f" frozen, {shown.changes_while_frozen} changes since ", "warn"))
+        if self.size.width < SMALL_COLUMNS or self.size.height < SMALL_ROWS:
+            pieces.append((f" {SMALL_COLUMNS}×{SMALL_ROWS} or more shows details", "faint"))
         return pieces
 
     # Acts
