@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from jobdeck_tui.cli import run
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.core.acts import Phase, Tracked
 from jobdeck_tui.screens.dialogs import TypedQuestion
@@ -143,3 +144,22 @@ def test_a_resume_from_the_list_that_needs_a_verdict_opens_the_question(url: str
             await until(pilot, lambda: "r lets the job go on" in screen_text(pilot))
 
     asyncio.run(go())
+
+
+def test_the_command_line_acts_on_all_that_match_only_in_the_number_that_was_seen(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(3):
+        asyncio.run(submit(url, f"lines-{number}", WAITS, queue="still"))
+    cancel = ["cancel", "--matching", "id:lines*", "--server", url]
+    assert run(cancel) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert sum("eligible" in line for line in out) == 3
+    assert out[-1] == "A dry run, nothing was done. To do it: --count 3"
+    assert run([*cancel, "--count", "2"]) == 4
+    assert "can be done to 3 jobs, not to 2" in capsys.readouterr().err
+    assert run([*cancel, "--count", "3", "--reason", "all wrong"]) == 0
+    assert sum("done: cancelled" in line for line in capsys.readouterr().out.splitlines()) == 3
+    assert asyncio.run(reasons(url))["lines-1"] == ("all wrong", "cancelled")
+    assert run(["cancel", "lines-1", "--matching", "", "--server", url]) == 2
+    assert run(["cancel", "--server", url]) == 2
