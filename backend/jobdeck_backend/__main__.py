@@ -184,7 +184,10 @@ def _end_with_stdin(server: Server) -> None:
 )
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
 @click.option("--follow-stdin", is_flag=True, help="Stop when standard input ends.")
-def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
+@click.option(
+    "--dask-dashboard", is_flag=True, help="Let the embedded scheduler serve Dask's own pages (bokeh)."
+)
+def main(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options: Any) -> None:
     """Serve jobdeck's HTTP interfaces, with an embedded Dask cluster or attached to one."""
     for name, value in options.items():
         if value is not None:
@@ -192,6 +195,8 @@ def main(*, follow_stdin: bool, no_drills: bool, **options: Any) -> None:
             os.environ[f"JOBDECK_{name.upper()}"] = str(value)
     if no_drills:
         os.environ["JOBDECK_ALLOW_DRILLS"] = "false"
+    if dask_dashboard:
+        os.environ["JOBDECK_DASK_DASHBOARD"] = "true"
     settings = read_settings()
     os.environ["JOBDECK_STATE_DIR"] = str(settings.state_dir.absolute())
     os.environ["JOBDECK_ARTIFACT_DIR"] = str(settings.artifact_root.absolute())

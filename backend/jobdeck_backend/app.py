@@ -16,6 +16,7 @@ from jobdeck_backend.api import (
     operations,
     operations_acts,
     operations_admission,
+    operations_bulk,
     operations_bundle,
     operations_cluster,
     operations_drills,
@@ -246,6 +247,7 @@ def create_app(backend: Backend) -> FastAPI:
     app.include_router(health.router)
     operations_modules = (
         operations_jobs,
+        operations_bulk,
         operations_acts,
         operations_admission,
         operations_cluster,

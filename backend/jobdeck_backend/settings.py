@@ -43,6 +43,8 @@ class Settings(BaseSettings):
     max_running_async_jobs: int = Field(default=2, ge=1, le=256)
     """Worker processes of the embedded cluster."""
     dask_threads_per_worker: int = Field(default=1, ge=1, le=64)
+    dask_dashboard: bool = False
+    """Whether the embedded scheduler serves Dask's own pages, which takes bokeh."""
     allow_drills: bool | None = None
     """Whether faults may be injected; unsaid, they may on the embedded cluster and not on an external one."""
 

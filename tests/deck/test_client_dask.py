@@ -1,9 +1,6 @@
 """Dask's own picture, read from a real scheduler's dashboard."""
 
 import asyncio
-import json
-import subprocess
-import sys
 import time
 
 import httpx
@@ -13,6 +10,7 @@ from jobdeck_tui.client.dask_dashboard import DaskDashboard
 from jobdeck_tui.client.dask_metrics import identity, scheduler_metrics, worker_metrics
 from jobdeck_tui.client.errors import NotReachable, NotUnderstood
 
+from .dask_cluster import dask_cluster
 from .processes import wait_until
 from .wayward import answer, wayward
 
@@ -20,32 +18,8 @@ from .wayward import answer, wayward
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory):
     """A scheduler and one worker of one thread; gives its address and its dashboard's."""
-    directory = tmp_path_factory.mktemp("dask")
-    place = directory / "scheduler.json"
-    local = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *local, "--port", "0"]
-    log = (directory / "log").open("wb")
-    scheduler = subprocess.Popen([*command, "--scheduler-file", str(place)], stdout=log, stderr=log)
-    worker = None
-    try:
-        found = wait_until(lambda: place.exists() and place.read_text() and json.loads(place.read_text()))
-        command = [
-            sys.executable,
-            "-m",
-            "distributed.cli.dask_worker",
-            found["address"],
-            "--no-nanny",
-            *local,
-        ]
-        options = ["--name", "w0", "--nthreads", "1", "--local-directory", str(directory)]
-        worker = subprocess.Popen([*command, *options], stdout=log, stderr=log)
-        yield found["address"], f"http://127.0.0.1:{found['services']['dashboard']}"
-    finally:
-        for process in (worker, scheduler):
-            if process is not None:
-                process.kill()
-                process.wait()
-        log.close()
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as addresses:
+        yield addresses
 
 
 def read(url):

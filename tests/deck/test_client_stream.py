@@ -62,10 +62,21 @@ def test_r27_a_reconnect_goes_on_after_the_last_event_and_repeats_none():
     assert items[-1].error == "boom"
 
 
-def test_missing_events_are_told():
-    items, _, _ = read([EVENT_STREAM, stored(1), stored(5), status("success"), None])
-    assert Gap(2, 4) in items
+def test_missing_events_are_asked_for_again_and_come():
+    first = [EVENT_STREAM, stored(1), stored(5), LIVE, None]
+    second = [EVENT_STREAM, stored(2), stored(3), stored(4), stored(5), LIVE, status("success"), None]
+    items, server, _ = read(first, second)
+    assert Gap(2, 4, for_good=False) in items
+    assert seqs(items) == [1, 2, 3, 4, 5]
+    assert "last-event-id: 1" in server.requests[1]
+    assert CaughtUp(5, 4, reconnected=True) in items
+
+
+def test_events_that_never_come_are_told_and_passed():
+    items, server, _ = read([EVENT_STREAM, stored(1), stored(5), status("success"), None])
+    assert [item for item in items if isinstance(item, Gap)] == [Gap(2, 4, for_good=False), Gap(2, 4)]
     assert seqs(items) == [1, 5]
+    assert len(server.requests) == 2
 
 
 def test_following_can_begin_in_the_middle():

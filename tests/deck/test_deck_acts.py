@@ -1,7 +1,7 @@
 """One key acts: after a grace, on the job it was pressed for, and never while the deck is blind."""
 
 from jobdeck_tui.core.acts import Phase
-from jobdeck_tui.screens.dialogs import GrantOffer, Question, TypedQuestion
+from jobdeck_tui.screens.dialogs import GrantOffer, Question
 
 from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, press, program, running, screen_text
 
@@ -99,17 +99,55 @@ async def test_several_jobs_are_asked_about_enter_does_nothing_and_only_y_confir
 
 
 @in_a_deck
-async def test_more_than_twenty_jobs_ask_for_their_number() -> None:
+async def test_r37_an_open_question_keeps_its_rows_and_versions_while_the_list_moves() -> None:
     clock = Clock()
-    async with running(a_deck([a_job(number) for number in range(25)], clock)) as pilot:
+    async with running(a_deck([a_job(1), a_job(2)], clock)) as pilot:
+        deck = program(pilot).deck
         clock.seconds = 2.0
-        program(pilot).deck.take_frame()
+        deck.take_frame()
         await press(pilot, "A", "c")
-        assert isinstance(pilot.app.screen, TypedQuestion)
-        await press(pilot, "2", "enter")
+        assert isinstance(pilot.app.screen, Question)
+        deck.take_jobs([a_job(0, deadline=NOW - 60), a_job(1, version=9), a_job(7)])
+        deck.take_frame()
+        program(pilot).front().flush(everything=True)
+        await press(pilot, "y")
+        sent = {(one.job_id, one.version) for one in deck.acts.history()}
+        assert sent == {("job00001-running", 3), ("job00002-running", 3)}
+
+
+@in_a_deck
+async def test_r37_a_row_that_a_filter_hides_is_never_acted_on_unasked() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1), a_job(2, "queued")], clock)) as pilot:
+        deck = program(pilot).deck
+        clock.seconds = 2.0
+        deck.take_frame()
+        await press(pilot, "space", "slash", *"state:queued", "enter")
+        clock.seconds = 4.0
+        deck.take_frame()
+        assert "job00001" not in screen_text(pilot)
+        await press(pilot, "c")
+        assert isinstance(pilot.app.screen, Question)
+        assert "1 job of them not in view" in screen_text(pilot)
         assert phases(pilot) == []
-        await press(pilot, "5", "enter")
-        assert len([1 for _, _, phase in phases(pilot) if phase is Phase.SENT]) == 25
+        await press(pilot, "escape", "escape", "c")
+        assert phases(pilot) == [("cancel", "job00002-queued", Phase.GRACE)]
+
+
+@in_a_deck
+async def test_r37_an_act_in_its_grace_stays_on_its_job_when_the_row_goes_out_of_view() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1), a_job(2, "queued")], clock)) as pilot:
+        deck = program(pilot).deck
+        clock.seconds = 2.0
+        deck.take_frame()
+        await press(pilot, "c", "slash", *"state:queued", "enter")
+        deck.take_jobs([a_job(1, version=8)])
+        clock.seconds = 5.5
+        deck.take_frame()
+        program(pilot).send_due_acts()
+        (sent,) = deck.acts.history()
+        assert (sent.job_id, sent.version, sent.phase) == ("job00001-running", 3, Phase.SENT)
 
 
 @in_a_deck

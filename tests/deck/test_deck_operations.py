@@ -72,17 +72,20 @@ def test_a_worker_is_drained_and_restarted_from_the_cluster_screen_after_a_quest
             await until(pilot, lambda: "✔ running" in screen_text(pilot))
             line = next(line for line in lines(pilot) if " ▸ w" in line)
             name = line.split()[1]
-            await press(pilot, "d")
+            await press(pilot, "D")
             assert isinstance(pilot.app.screen, Question)
             assert "Drain 1 worker?" in screen_text(pilot)
-            assert "It takes nothing new until it is restarted." in screen_text(pilot)
+            assert "It takes nothing new until it is taken back (U) or restarted." in screen_text(pilot)
             await press(pilot, "enter")
             assert isinstance(pilot.app.screen, Question), "enter confirms nothing"
             await press(pilot, "y")
             await until(pilot, lambda: f"worker {name} takes nothing new" in screen_text(pilot))
             await until(pilot, lambda: any(name in one and "⏸ drain" in one for one in lines(pilot)))
-            await press(pilot, "d")
+            await press(pilot, "D")
             await until(pilot, lambda: f"{name} is drain" in screen_text(pilot))
+            await press(pilot, "U", "y")
+            await until(pilot, lambda: f"worker {name} takes work again" in screen_text(pilot))
+            await until(pilot, lambda: screen_text(pilot).count("✔ running") == 2)
             await press(pilot, "r", "y")
             await until(pilot, lambda: f"worker {name} is replaced" in screen_text(pilot))
             await until(pilot, lambda: not any(f" {name} " in one and "▸" in one for one in lines(pilot)))
@@ -157,6 +160,10 @@ def test_the_command_line_drains_restarts_and_reads_a_worker(
     told = capsys.readouterr().out.splitlines()
     assert told[0] == f"worker {name} takes nothing new; nothing runs there"
     assert told[-1] == f"worker {name} is drained"
+    assert run(["undrain", name, "--server", url]) == 0
+    assert capsys.readouterr().out == f"worker {name} takes work again\n"
+    assert run(["undrain", name, "--server", url]) == 4
+    assert "is not drained (running)" in capsys.readouterr().err
     assert run(["restart", name, "--server", url, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["name"] == name

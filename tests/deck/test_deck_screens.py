@@ -293,3 +293,28 @@ def test_an_overview_that_only_grew_older_is_no_news() -> None:
     deck = a_deck()
     assert not deck.take_overview(replace(deck.overview, at=NOW + 1, drain_seconds=7.0))
     assert deck.take_overview(replace(deck.overview, workers=1))
+
+
+@in_a_deck
+async def test_below_60_by_16_the_list_keeps_state_and_time_left_and_says_what_more_room_shows() -> None:
+    async with running(a_deck(), 50, 12) as pilot:
+        text = screen_text(pilot)
+        assert "60×16 or more shows details" in text
+        assert "▸ RUNNING" in text
+        assert "LEFT" in text
+        assert "NOTE" not in text
+    async with running(a_deck(), 80, 24) as pilot:
+        assert "shows details" not in screen_text(pilot)
+
+
+@in_a_deck
+async def test_help_is_the_binding_registry_of_each_screen_with_the_glossary() -> None:
+    async with running(a_deck(), 120, 36) as pilot:
+        for mode, words in (("1", "Say why, before it is sent"), ("2", "Take back"), ("2", "Dask's pages")):
+            await press(pilot, mode)
+            drained = "a worker that takes nothing new"
+            await press(pilot, "question_mark")
+            help_text = str(pilot.app.screen.query_one("#help").render())
+            for shown in (words, drained, "OFFLINE", "outcome unknown, checking", "no-worker", "dry run"):
+                assert shown in help_text, shown
+            await press(pilot, "escape")

@@ -41,9 +41,13 @@ def test_the_ring_keeps_its_newest_lines_and_numbers_never_go_back() -> None:
 def test_heartbeats_are_hidden_until_asked_for() -> None:
     lines = EventLines()
     lines.add(an_event(1, "job.heartbeat"))
-    assert not lines.lines
-    lines.show_heartbeats = True
-    lines.add(an_event(2, "job.heartbeat"))
+    lines.add(chunk(2, "on "))
+    lines.add(an_event(3, "job.heartbeat"))
+    lines.add(chunk(4, "and on"))
+    assert [line.words for line in lines.lines] == ["(2 chunks) on and on"]
+    lines.toggle_heartbeats()
+    assert [line.seq for line in lines.lines] == [1, 4, 3], "those from before, too"
+    lines.toggle_heartbeats()
     assert len(lines.lines) == 1
 
 
@@ -105,6 +109,29 @@ async def test_a_stopped_log_stands_while_the_ring_turns_under_it() -> None:
 
 def has(text: str) -> Callable[[Line], bool]:
     return lambda line: text in line.words
+
+
+@in_a_deck
+async def test_a_stopped_log_keeps_its_place_and_its_sideways_offset_when_heartbeats_come_and_go() -> None:
+    lines = EventLines()
+    for seq in range(1, 201):
+        lines.add(an_event(seq, "tool.start" if seq % 2 else "job.heartbeat", data={"input": {"n": seq}}))
+    async with LogApp(lines).run_test(size=(80, 10)) as pilot:
+        log = pilot.app.query_one(EventLog)
+        log.flush()
+        log.scroll_lines(-40)
+        log.shift(1)
+        at = log.bottom_line()
+        assert at is not None
+        log.keep_place(lines.toggle_heartbeats)
+        bottom = log.bottom_line()
+        assert bottom is not None
+        assert abs((bottom.seq or 0) - (at.seq or 0)) <= 1
+        assert not log.following
+        assert log._side > 0
+        log.follow()
+        assert log._side > 0, "following keeps the offset"
+        assert log.bottom_line() is lines.lines[-1]
 
 
 @in_a_deck

@@ -72,6 +72,29 @@ def test_a_drained_worker_finishes_its_job_and_takes_nothing_new(backend: Runnin
     assert backend.overview()["slots"] == {"total": 1, "taken": 0}
 
 
+def test_a_drained_worker_is_taken_back_and_works_again(backend: RunningBackend) -> None:
+    for name in states(backend):
+        post(backend, name, "drain")
+    waiting = backend.submit({"name": "short", "seconds": 0.05})
+    wait_until(lambda: set(states(backend).values()) == {"drained"}, what="all are drained")
+    why = backend.http.get(f"/v1/ops/jobs/{waiting}/why").json()
+    assert why["code"] == "no_worker"
+    assert "Take one back" in why["text"]
+    strict = {"agent_type": "probe", "input": "{}", "admission": "strict", "deadline_seconds": 3600}
+    refused = backend.http.post("/v1/jobs/async/submit", json=strict)
+    assert refused.status_code == 409, "no slot takes work, so nothing can be promised"
+    name = sorted(states(backend))[0]
+    done = post(backend, name, "undrain", reason="it cooled down")
+    assert (done.state, done.result) == ("running", f"worker {name} takes work again")
+    assert audited(backend)[-1] == ("undrain", "it cooled down", done.result)
+    backend.wait_for(waiting, "success")
+    assert backend.record(waiting).worker == name
+    assert wait_until(lambda: backend.overview()["slots"]["total"] == 1, what="its slot counts again")
+    again = backend.http.post(f"/v1/ops/workers/{name}/undrain", json={})
+    assert again.status_code == 409
+    assert "is not drained (running)" in again.json()["detail"]["message"]
+
+
 def test_a_restart_waits_for_the_job_that_runs_and_a_fresh_worker_takes_its_place(
     backend: RunningBackend,
 ) -> None:

@@ -36,6 +36,18 @@ def test_a_running_job_counts_from_its_start_and_is_never_predicted_in_the_past(
     assert predicted.finishes == {"late": NOW, "next": NOW + 120}
 
 
+def test_the_slot_of_a_drained_worker_takes_nothing_after_the_job_that_runs_there() -> None:
+    line = [
+        Ahead("leaves", "review", started_at=NOW - 110, slot_closes=True),
+        Ahead("stays", "review", started_at=NOW - 60),
+        Ahead("next", "review"),
+    ]
+    predicted = forecast(line, slots=2, times={"review": exactly(120)}, now=NOW)
+    assert predicted.finishes == {"leaves": NOW + 10, "stays": NOW + 60, "next": NOW + 180}
+    alone = forecast([line[0], line[2]], slots=1, times={"review": exactly(120)}, now=NOW)
+    assert "next" not in alone.finishes, "no slot will take it"
+
+
 def test_a_dependent_starts_after_what_it_waits_for() -> None:
     line = [Ahead("joined", "review", predecessors=["slow"]), Ahead("slow", "slow")]
     times = {"review": exactly(5), "slow": exactly(100)}

@@ -28,7 +28,7 @@ def why(view: JobView, **around: object) -> Why:
 def test_a_queued_job_is_told_what_has_the_slots_and_how_many_are_before_it() -> None:
     reason = why(view(delivered_epoch=1, dask_state="queued"))
     assert reason.code == "queued"
-    assert "2 of 2 slots are taken" in reason.text
+    assert "2 of 2 slots are taken (by job-7, job-8)" in reason.text
     assert "3 jobs are before it" in reason.text
     assert reason.data["taken_by"] == ["job-7", "job-8"]
 
@@ -61,13 +61,22 @@ def test_a_job_that_waits_for_drained_workers_is_told_that_one_must_be_restarted
     reason = why(view(), drained=("w0-e1", "w1-e1"))
     assert reason.code == "no_worker"
     assert "Every worker is drained (w0-e1, w1-e1)" in reason.text
-    assert "Restart one" in reason.text
+    assert "Take one back or restart it" in reason.text
 
 
 def test_a_running_job_is_told_with_its_worker_and_heartbeat() -> None:
     reason = why(running(stage="extract"), attempt=ATTEMPT)
     assert reason.code == "running"
     assert reason.text == ("Running on w0-e1 at stage extract, attempt 1. Its worker's heartbeat is 2 s old.")
+
+
+def test_an_unfinished_job_is_told_how_long_its_deadline_leaves_it_and_that_it_will_miss_it() -> None:
+    assert why(view(deadline=NOW + 41)).text.endswith("Its deadline is in 41 s.")
+    late = why(view(deadline=NOW + 100, predicted_finish=NOW + 130))
+    assert late.text.endswith("Its deadline is in 1 min 40 s; it is predicted to end 30 s after it.")
+    assert late.data["left"] == 100.0
+    assert why(view(deadline=NOW - 4000)).text.endswith("Its deadline passed 1 h 6 min ago.")
+    assert "deadline" not in why(view(outcome="succeeded", deadline=NOW + 9)).text
 
 
 def test_r16_a_cancel_that_is_not_acknowledged_is_told_with_how_long_and_that_its_slot_is_taken() -> None:

@@ -14,12 +14,13 @@ from textual.screen import Screen
 from jobdeck_tui.client.instance import default_state_dir
 from jobdeck_tui.comfort import COMFORT_BINDINGS, Comfort
 from jobdeck_tui.core.config import Profile, server_words
+from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
 from jobdeck_tui.deck_log import log, open_log
 from jobdeck_tui.link.link import Link, Reach
 from jobdeck_tui.opening import Opening, view_of
 from jobdeck_tui.palette import DeckCommands, DeckProvider, JobCommands
-from jobdeck_tui.reaching import Reaching
+from jobdeck_tui.reaching import Looking, Reaching
 from jobdeck_tui.safety import (
     ControlFilter,
     crash_report,
@@ -27,6 +28,7 @@ from jobdeck_tui.safety import (
     end_without_terminal,
     refusal_without_terminal,
 )
+from jobdeck_tui.screens.acting import ActingScreen
 from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.choice import Choice
@@ -117,6 +119,8 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.set_interval(FLUSH_SECONDS, self._draw)
         self.set_interval(TICK_SECONDS, self._tick)
         self.call_after_refresh(self.link.open)
+        if self.deck.without_backend:
+            self.switch_mode("cluster")
 
     async def on_unmount(self) -> None:
         """Nothing is left open."""
@@ -158,6 +162,8 @@ class DeckApp(Comfort, inherit_bindings=False):
         if (awaited := self.deck.drain_awaited()) is not None:
             self._announce(awaited)
         screen = self.front()
+        if self.deck.choices and isinstance(self.screen, ActingScreen):
+            self.screen.offer_choice(*self.deck.choices.pop())
         if screen is not None and screen.stands and self.size.height:
             screen.flush()
 
@@ -185,7 +191,7 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def send_due_acts(self) -> None:
         """Sends the acts whose grace is over."""
-        self.link.sender.send_due()
+        self.link.acts.send_due()
 
     # Going about
 
@@ -201,10 +207,10 @@ class DeckApp(Comfort, inherit_bindings=False):
                 return screen
         return None
 
-    def open_job(self, job_id: str, tab: str = "events") -> None:
-        """Opens one job; what was said before has been read."""
+    def open_job(self, job_id: str, tab: str = "events", *, to_judge: bool = False) -> None:
+        """Opens one job, ``to_judge`` with the question what became of its effect; what was said has been read."""
         self.deck.hush()
-        self.push_screen(JobScreen(job_id, tab))
+        self.push_screen(JobScreen(job_id, tab, to_judge=to_judge))
 
     def show_jobs(self) -> None:
         """Goes to the list itself, from wherever."""
@@ -215,8 +221,11 @@ class DeckApp(Comfort, inherit_bindings=False):
             self.screen.flush(everything=True)
 
     def show_mode(self, mode: str) -> None:
-        """Goes to one of the main screens."""
-        self.switch_mode(mode)
+        """Goes to one of the main screens; without a backend there is but one."""
+        if self.deck.without_backend and mode != "cluster":
+            self.tell(WITHOUT_BACKEND)
+        else:
+            self.switch_mode(mode)
 
     def action_mode(self, mode: str) -> None:
         """Goes to one of the main screens."""
@@ -325,12 +334,20 @@ def open_deck(opening: Opening) -> int:
     deck attaches to it, or starts one that ends with the deck.
     """
     while True:
-        app = _shown(Reaching(opening.profile.url, opening.state_dir), opening)
+        app = _shown(_reaching(opening), opening)
         if app is None:
             return NO_TERMINAL
         if app.switch_to is None:
             return app.return_code or 0
         opening = replace(opening, profile=app.switch_to, view="")
+
+
+def _reaching(opening: Opening) -> Reaching:
+    """How to come to what is to be seen: a ``dask_dashboard`` without a server is looked at alone."""
+    url = opening.profile.url
+    if opening.dask_dashboard and url is None:
+        return Looking(opening.dask_dashboard)
+    return Reaching(url, opening.state_dir)
 
 
 def run_on(reaching: Reaching) -> int:
@@ -347,6 +364,7 @@ def _shown(reaching: Reaching, opening: Opening) -> DeckApp | None:
     app = DeckApp(reaching)
     app.deck.server_words = reaching.words
     app.deck.badge = reaching.badge
+    app.deck.dashboard_url, app.deck.without_backend = opening.dask_dashboard, isinstance(reaching, Looking)
     app.deck.awaited = reaching.awaited
     opening.prepare(app)
     app.state_directory = opening.state_dir or default_state_dir()

@@ -27,6 +27,7 @@ from jobdeck_tui.core.alerts import Alerts
 from jobdeck_tui.core.company import Company
 from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.connection import Connection, Truth
+from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.core.event_feed import EventFeed, Told
 from jobdeck_tui.core.job_list import JobList
@@ -98,6 +99,10 @@ class Deck:
         }
         self.histories: dict[str, FilterHistory] = {}
         self.drills: dict[str, Drill] = {}
+        self.dashboard_url = ""
+        """Dask's dashboard as it was named; empty: the one that the server names."""
+        self.without_backend = False
+        """Whether there is only that dashboard to look at."""
         self.server_words = ""
         self.server_url = ""
         self.start_words = ""
@@ -107,6 +112,8 @@ class Deck:
         self.theme = ""
         self.unreadable = 0
         self.awaited: Awaited | None = None
+        self.choices: list[tuple[str, str]] = []
+        """Jobs whose resume the server refused until something else is decided, and the refusal's code."""
         self._notice: Notice | None = None
         self.fresh = True
         self._changed: set[str] = set()
@@ -191,7 +198,13 @@ class Deck:
     def take_picture(self, picture: DaskPicture | None, trouble: str = "") -> None:
         """Dask's own dashboard, or why it could not be read."""
         self.picture, self.picture_trouble = picture, trouble
-        if picture is None:
+        self.fresh = True
+        if self.without_backend:
+            if picture is not None:
+                self.take_frame()
+            else:
+                self.connection.lost(self.monotonic(), self.now(), trouble, 0.0)
+        elif picture is None or not self.truth().live:
             self.agreement.forget()
         elif self.overview is not None:
             self.agreement.observe(picture, self.overview, self.now())
@@ -261,6 +274,10 @@ class Deck:
         seen = {worker.name for worker in found}
         return (*found, *(worker for worker in told if worker.name not in seen))
 
+    def dask_url(self) -> str | None:
+        """Where Dask's dashboard is: as it was named, else as the server names it."""
+        return self.dashboard_url or (self.overview.scheduler.dashboard_url if self.overview else None)
+
     def differences(self) -> list[str]:
         """Where Dask and the records disagree, in words."""
         listed = self.cluster.disagreements if self.cluster is not None else ()
@@ -271,6 +288,8 @@ class Deck:
         tracked = self.acts.on_job(job_id)
         if tracked is None:
             return ""
+        if tracked.awaits_reason:
+            return f"{tracked.act.value}: say why"
         if tracked.phase is Phase.GRACE:
             return f"{tracked.act.value} in {max(tracked.due_at - now, 0.0):.0f} s · u undo"
         return f"{tracked.act.value}: {tracked.phase.value}"
@@ -280,6 +299,8 @@ class Deck:
         if self.read_only:
             return "Not sent: this deck is read-only."
         truth = self.truth()
+        if self.without_backend:
+            return f"Not sent: {WITHOUT_BACKEND}"
         if not truth.live:
             return f"Not sent: {truth.text}. Acts go out only when LIVE."
         if self.overview is not None and self.overview.read_only:

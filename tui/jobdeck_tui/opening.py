@@ -32,6 +32,7 @@ class Opening:
     read_only: bool = False
     safe: bool = False
     state_dir: Path | None = None
+    dask_dashboard: str = ""
 
     def prepare(self, app: "DeckApp") -> None:
         """Gives the program its server's manners, its keys, and the view it had or is to have."""

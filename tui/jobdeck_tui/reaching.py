@@ -50,6 +50,15 @@ class Reaching:
             self._backend.stop()
 
 
+class Looking(Reaching):
+    """No server at all: only Dask's dashboard at ``url`` is looked at."""
+
+    badge = "DASK ONLY"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+
+
 async def start(backend: EmbeddedBackend, say: Say) -> str:
     """Starts a backend without stopping the deck, and gives its URL.
 

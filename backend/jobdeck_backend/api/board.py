@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
+from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_backend.jobs.forecast import Forecast, ServiceTime, forecast, service_times
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.jobs.states import State, state_of
@@ -20,6 +21,7 @@ from jobdeck_backend.scheduling.views import dask_state, views
 from jobdeck_backend.store import figures, queues, rows
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.figures import LineRow
+from jobdeck_backend.store.searches import Search
 
 CACHED_S = 1.0
 
@@ -95,6 +97,13 @@ class Board:
         """Rows of these jobs, at most ``rows.IDS_MAX``."""
         return views(tx, sources, self._snapshot(), self.picture().forecast.finishes)
 
+    def matching(self, tx: Connection, search: Search, at: float) -> list[JobView]:
+        """Every job that a search finds; those that the records alone do not rule out are looked at."""
+        matches = compile_terms(search.rest)
+        return [
+            view for sources in search.pages(tx, at) for view in self.views(tx, sources) if matches(view, at)
+        ]
+
     def load(self, job_ids: Sequence[str]) -> list[JobView]:
         """The rows of these jobs as they are now; unknown ids have none."""
         with self._database.read() as tx:
@@ -107,7 +116,8 @@ class Board:
         times = service_times((workflow, seconds) for workflow, _queue, seconds in durations)
         taken, astray = figures.slots_taken(tx)
         slots = 0 if snapshot is None else snapshot.slots
-        going = [row.ahead(blocked.get(row.job_id, ())) for row in line if row.goes(paused)]
+        drained = () if snapshot is None else snapshot.drained
+        going = [row.ahead(blocked.get(row.job_id, ()), drained) for row in line if row.goes(paused)]
         return Picture(
             at=at,
             line=line,

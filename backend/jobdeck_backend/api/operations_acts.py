@@ -60,9 +60,13 @@ async def grant(job_id: str, grant: schemas.Grant, serving: Serving) -> Response
         absolute = parse(grant.deadline, "deadline")
         perform = operators.grant_until(lambda _admission, _now: absolute)
     else:
-        extend_s = grant.extend_seconds or 0.0
-        perform = operators.grant_until(lambda admission, at: max(admission.deadline or at, at) + extend_s)
+        perform = grant_by(grant.extend_seconds or 0.0)
     return await _act(serving, "grant", job_id, perform, grant)
+
+
+def grant_by(extend_s: float) -> operators.Perform:
+    """The act of granting so many seconds more: from the deadline, or from now where it has passed."""
+    return operators.grant_until(lambda admission, at: max(admission.deadline or at, at) + extend_s)
 
 
 @router.post("/jobs/{job_id}/priority", response_model=schemas.JobRow, responses=ACT)

@@ -14,7 +14,6 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, JobNotFound
 from jobdeck_backend.jobs import orders
 from jobdeck_backend.jobs.filter_terms import parse
-from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_backend.jobs.orders import Order, Place
 from jobdeck_backend.jobs.records import Admission, Aside, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
@@ -90,13 +89,7 @@ def _ask_rows(
     serving: Services, tx: Connection, search: Search, order: Order, place: Place | None, at: float
 ) -> tuple[int, list[JobView]]:
     """How many rows match, and those behind the place; every row that the records leave is read."""
-    matches = compile_terms(search.rest)
-    matching = [
-        view
-        for sources in search.pages(tx, at)
-        for view in serving.board.views(tx, sources)
-        if matches(view, at)
-    ]
+    matching = serving.board.matching(tx, search, at)
     ordered = order.sort(matching)
     if place is None:
         return len(matching), ordered

@@ -1,4 +1,4 @@
-"""The operations API's workers: drain one, restart one, read its log."""
+"""The operations API's workers: drain one, take it back, restart one, read its log."""
 
 import asyncio
 from typing import Annotated, Any
@@ -39,6 +39,18 @@ async def drain(name: WorkerName, serving: Serving, act: Act = UNSAID) -> Respon
     return await _answer(serving, name, result, 200)
 
 
+@router.post("/workers/{name}/undrain", response_model=schemas.WorkerAct, responses=WORKER)
+async def undrain(name: WorkerName, serving: Serving, act: Act = UNSAID) -> Response:
+    """Let a drained worker take work again."""
+    try:
+        result = await serving.workers.undrain(name)
+    except Refused as refusal:
+        await _note(serving, "undrain", f"refused: {refusal.code}, worker {name}", act)
+        raise
+    await _note(serving, "undrain", result, act)
+    return await _answer(serving, name, result, 200, drained=False)
+
+
 @router.post("/workers/{name}/restart", status_code=202, response_model=schemas.WorkerAct, responses=WORKER)
 async def restart(name: WorkerName, serving: Serving, act: schemas.Restart = AT_ONCE) -> Response:
     """Drain a worker, then end its process and let a fresh one take its place."""
@@ -57,11 +69,13 @@ async def _note(serving: Services, name: str, result: str, act: Act) -> None:
     serving.feed.cluster_changed()
 
 
-async def _answer(serving: Services, name: str, result: str, status: int) -> Response:
+async def _answer(
+    serving: Services, name: str, result: str, status: int, *, drained: bool = True
+) -> Response:
     running = await asyncio.to_thread(_running_on, serving, name)
     answer = {
         "name": name,
-        "state": serving.workers.state_after_act(name, running),
+        "state": serving.workers.state_after_act(name, running, drained=drained),
         "running": running,
         "result": result,
     }

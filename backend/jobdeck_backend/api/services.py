@@ -51,7 +51,8 @@ class Services:
         settings, snapshot = self.settings, self.cluster.snapshot
         configured = settings.max_running_async_jobs * settings.dask_threads_per_worker
         return Terms(
-            slots=(snapshot.slots if snapshot is not None else 0) or configured,
+            slots=snapshot.slots if snapshot is not None and snapshot.workers else configured,
+            drained=() if snapshot is None else snapshot.drained,
             assumed_service_s=settings.assumed_service_s,
             unfinished_jobs_max=settings.unfinished_jobs_max,
             unfinished_jobs_per_principal_max=settings.unfinished_jobs_per_principal_max,

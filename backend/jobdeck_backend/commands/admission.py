@@ -25,7 +25,9 @@ class Terms:
     """What admissions are measured by; None: no limit."""
 
     slots: int = 0
-    """Threads that exist now, or that will once the cluster is up."""
+    """Threads that take work now, or that will once the cluster is up."""
+    drained: Collection[str] = ()
+    """Workers whose threads take nothing after what they run."""
     assumed_service_s: float = 60.0
     unfinished_jobs_max: int | None = None
     unfinished_jobs_per_principal_max: int | None = None
@@ -112,7 +114,7 @@ def read_line(tx: Connection, workflows: Collection[str], now: float, terms: Ter
     names = {*workflows, *(row.workflow for row in rows)}
     _taken, astray = figures.slots_taken(tx)
     return Line(
-        ahead=[row.ahead(blocked.get(row.job_id, ())) for row in rows if row.goes(paused)],
+        ahead=[row.ahead(blocked.get(row.job_id, ()), terms.drained) for row in rows if row.goes(paused)],
         slots=terms.slots - astray,
         times=dict.fromkeys(names, assumed) | service_times(durations),
         now=now,

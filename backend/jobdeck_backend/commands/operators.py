@@ -45,18 +45,30 @@ def act(tx: Connection, name: str, job_id: str, perform: Perform, by: By) -> str
 
     An act on a row that changed since it was seen is refused.
     """
-    result: str | Refused
+    result = _attempt(tx, job_id, perform, by)
+    said = f"refused: {result.code}" if isinstance(result, Refused) else result
+    _audit(tx, name, job_id, said, by)
+    return result
+
+
+def weigh(tx: Connection, job_id: str, perform: Perform, by: By) -> str | Refused:
+    """What an act would come to now: it is done, and all of it is taken back; it is no act, and not on record."""
+    trial = tx.begin_nested()
+    try:
+        return _attempt(tx, job_id, perform, by)
+    finally:
+        trial.rollback()
+
+
+def _attempt(tx: Connection, job_id: str, perform: Perform, by: By) -> str | Refused:
     try:
         with tx.begin_nested():
             admission, job = load(tx, job_id)
             if by.version is not None and by.version != job.version:
                 raise Changed(f"job {job_id} changed since you saw it; nothing was done")
-            result = perform(tx, admission, job, by)
+            return perform(tx, admission, job, by)
     except Refused as refusal:
-        result = refusal
-    said = f"refused: {result.code}" if isinstance(result, Refused) else result
-    _audit(tx, name, job_id, said, by)
-    return result
+        return refusal
 
 
 def cancel(tx: Connection, _admission: Admission, job: Job, by: By) -> str:

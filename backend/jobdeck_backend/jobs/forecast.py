@@ -33,6 +33,8 @@ class Ahead:
     """Its place in the dispatch order: dispatch deadline, negated priority, acceptance."""
     strict_deadline: float | None = None
     """What a strict admission was promised."""
+    slot_closes: bool = False
+    """Whether its slot takes nothing after it: its worker is drained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ class _Scheduling:
 
     def place_running(self, one: Ahead) -> None:
         assert one.started_at is not None
-        heapq.heappush(self.free, self._note(one, one.started_at))
+        end = self._note(one, one.started_at)
+        if not one.slot_closes:
+            heapq.heappush(self.free, end)
 
     def place(self, one: Ahead) -> None:
         start = self.free[0]

@@ -43,7 +43,32 @@ class Surroundings:
 
 
 def explain(view: JobView, around: Surroundings, now: float) -> Why:
-    """The reason. ``now`` in Unix seconds."""
+    """The reason, and while it is unfinished how long its deadline leaves it. ``now`` in Unix seconds."""
+    reason = _reason(view, around, now)
+    left = view.left(now)
+    if left is None:
+        return reason
+    return Why(reason.code, f"{reason.text} {_deadline(view, left)}", reason.data | {"left": round(left, 1)})
+
+
+def _deadline(view: JobView, left: float) -> str:
+    if left <= 0:
+        return f"Its deadline passed {_span(-left)} ago."
+    slack = view.slack
+    if slack is None or slack >= 0:
+        return f"Its deadline is in {_span(left)}."
+    return f"Its deadline is in {_span(left)}; it is predicted to end {_span(-slack)} after it."
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _reason(view: JobView, around: Surroundings, now: float) -> Why:
     if view.source.cancelling and around.attempt is not None:
         return _cancelling(view, around.attempt, now)
     if view.finished:
@@ -65,7 +90,8 @@ def explain(view: JobView, around: Surroundings, now: float) -> Why:
     if around.cluster_state not in {"up", "suspect"}:
         return _without_scheduler(around.cluster_state, delivered=delivered)
     if around.drained:
-        text = f"Every worker is drained ({', '.join(around.drained)}): none takes anything new. Restart one."
+        names = _names(around.drained)
+        text = f"Every worker is drained ({names}): none takes anything new. Take one back or restart it."
         return Why("no_worker", text, {"drained": list(around.drained)})
     if around.slots_total == 0:
         text = "There is no worker to run it on. One is started by itself; nothing is lost meanwhile."
@@ -134,10 +160,8 @@ def _running(view: JobView, attempt: Attempt | None, now: float) -> Why:
 
 
 def _dependency(open_ids: Sequence[str]) -> Why:
-    shown = ", ".join(open_ids[:LISTED_MAX])
-    more = f" and {len(open_ids) - LISTED_MAX} more" if len(open_ids) > LISTED_MAX else ""
     jobs = "job" if len(open_ids) == 1 else "jobs"
-    text = f"Waits for {len(open_ids)} unfinished {jobs}: {shown}{more}."
+    text = f"Waits for {len(open_ids)} unfinished {jobs}: {_names(open_ids)}."
     return Why("dependency", text, {"waits_for": list(open_ids)})
 
 
@@ -159,7 +183,8 @@ def _in_line(view: JobView, around: Surroundings) -> Why:
     if view.state is State.ASSIGNED:
         return Why("assigned", "Dask gave it to a worker, which has not written its start yet.", data)
     before = "Nothing is" if around.ahead == 0 else f"{_jobs(around.ahead)}"
-    slots = f"{around.slots_taken} of {around.slots_total} slots are taken"
+    by = f" (by {_names(around.running)})" if around.running else ""
+    slots = f"{around.slots_taken} of {around.slots_total} slots are taken{by}"
     if view.state is State.BACKLOG:
         text = f"In the backlog: {slots}, and Dask is handed only so many jobs ahead. {before} before it."
         return Why("backlog", text, data)
@@ -169,6 +194,11 @@ def _in_line(view: JobView, around: Surroundings) -> Why:
         )
         return Why("queued", text, data)
     return Why("queued", f"Ready, held by Dask until a slot is free: {slots}. {before} before it.", data)
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
+    return ", ".join(names[:LISTED_MAX]) + more
 
 
 def _jobs(count: int | None) -> str:

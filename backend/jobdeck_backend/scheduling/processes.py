@@ -44,8 +44,9 @@ def run_scheduler(request: dict[str, Any]) -> None:
 
 async def _scheduler(request: dict[str, Any]) -> None:
     _prepare()
+    pages = Settings().dask_dashboard
     scheduler: Any = Scheduler(
-        host=HOST, port=request["port"], dashboard_address=f"{HOST}:0", dashboard=False
+        host=HOST, port=request["port"], dashboard_address=f"{HOST}:0", dashboard=pages
     )
     await SnapshotPlugin().start(scheduler)
     await scheduler

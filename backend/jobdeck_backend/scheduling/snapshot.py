@@ -15,6 +15,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 
 HANDLER = "jobdeck_snapshot"
 DRAIN_HANDLER = "jobdeck_drain"
+UNDRAIN_HANDLER = "jobdeck_undrain"
 # Not ``paused``: a worker with a memory limit ends that by itself as soon as it has memory.
 DRAINED = Status.closing_gracefully
 KEY_PREFIX = "job"
@@ -62,9 +63,14 @@ class Snapshot:
     jobs: dict[str, str]
 
     @property
+    def drained(self) -> tuple[str, ...]:
+        """The names of the workers that were told to take nothing new."""
+        return tuple(worker.name for worker in self.workers if worker.is_drained)
+
+    @property
     def all_drained(self) -> tuple[str, ...]:
         """The names of all workers, where every one of them is drained."""
-        names = tuple(worker.name for worker in self.workers if worker.is_drained)
+        names = self.drained
         return names if len(names) == len(self.workers) else ()
 
     @property
@@ -84,7 +90,10 @@ class Snapshot:
 
 
 class SnapshotPlugin(SchedulerPlugin):
-    """Adds the ``jobdeck_snapshot`` call to a scheduler, O(our keys + workers), and ``jobdeck_drain``."""
+    """Adds the ``jobdeck_snapshot`` call to a scheduler, O(our keys + workers).
+
+    And the calls that drain a worker and take it back.
+    """
 
     name = "jobdeck-snapshot"
 
@@ -92,6 +101,7 @@ class SnapshotPlugin(SchedulerPlugin):
         """Called by distributed when the plugin is registered."""
         scheduler.handlers[HANDLER] = lambda: _describe(scheduler)
         scheduler.handlers[DRAIN_HANDLER] = lambda worker: _drain(scheduler, worker)
+        scheduler.handlers[UNDRAIN_HANDLER] = lambda worker: _undrain(scheduler, worker)
 
 
 def _describe(scheduler: Any) -> dict[str, Any]:
@@ -129,15 +139,35 @@ def _drain(scheduler: Any, name: str) -> dict[str, Any]:
     It is the first half of retiring it. The second one would run its tasks again elsewhere while their threads go
     on here.
     """
-    worker = next((one for one in scheduler.workers.values() if str(one.name) == name), None)
+    worker = _find(scheduler, name)
     if worker is None:
         return {"jobs": None}
-    stimulus = f"jobdeck-drain-{time.time()}"
-    scheduler.handle_worker_status_change(DRAINED, worker, stimulus)
-    told = {"op": "worker-status-change", "status": DRAINED.name, "stimulus_id": stimulus}
-    scheduler.stream_comms[worker.address].send(told)
+    _set_status(scheduler, worker, DRAINED)
     keys = [task.key for task in worker.processing]
     return {"jobs": [key[1] for key in keys if isinstance(key, tuple) and key[0] == KEY_PREFIX]}
+
+
+def _undrain(scheduler: Any, name: str) -> dict[str, Any]:
+    """A drained worker is given work again; one that is short of memory says so itself, and stays as it is."""
+    worker = _find(scheduler, name)
+    if worker is None:
+        return {"status": None}
+    before = worker.status
+    if before == DRAINED:
+        _set_status(scheduler, worker, Status.running)
+    return {"status": before.name}
+
+
+def _find(scheduler: Any, name: str) -> Any:
+    return next((one for one in scheduler.workers.values() if str(one.name) == name), None)
+
+
+def _set_status(scheduler: Any, worker: Any, status: Status) -> None:
+    """The scheduler first: what it decides from now on, it decides by this; then the worker."""
+    stimulus = f"jobdeck-{status.name}-{time.time()}"
+    scheduler.handle_worker_status_change(status, worker, stimulus)
+    told = {"op": "worker-status-change", "status": status.name, "stimulus_id": stimulus}
+    scheduler.stream_comms[worker.address].send(told)
 
 
 async def drain(client: Client, worker: str, timeout_s: float) -> list[str] | None:
@@ -150,6 +180,18 @@ async def drain(client: Client, worker: str, timeout_s: float) -> list[str] | No
         raise OSError("the scheduler lacks jobdeck's plugin")
     held: list[str] | None = answer["jobs"]
     return held
+
+
+async def undrain(client: Client, worker: str, timeout_s: float) -> str | None:
+    """Let a drained worker take work again; answers Dask's word for its state before, None when unknown.
+
+    Raises ``TimeoutError`` or ``OSError`` when the scheduler does not answer.
+    """
+    answer = await asyncio.wait_for(getattr(client.scheduler, UNDRAIN_HANDLER)(worker=worker), timeout_s)
+    if answer is None:
+        raise OSError("the scheduler lacks jobdeck's plugin")
+    status: str | None = answer["status"]
+    return status
 
 
 async def read(client: Client, read_at: float, timeout_s: float) -> Snapshot:

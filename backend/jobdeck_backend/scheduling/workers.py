@@ -1,14 +1,17 @@
 """Draining and restarting one worker while everything else goes on.
 
-A drained worker takes nothing new: what runs on it goes on to its end, what merely waits on it goes elsewhere. A
-restart drains, waits a grace, and ends the process; its place is taken as after any loss, and what still ran on
-it is recovered without counting against the job.
+A drained worker takes nothing new: what runs on it goes on to its end, what merely waits on it goes elsewhere;
+taken back, it is given work again. A restart drains, waits a grace, and ends the process; its place is taken as
+after any loss, and what still ran on it is recovered without counting against the job.
 """
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import structlog
+from distributed import Client
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
@@ -24,6 +27,7 @@ from jobdeck_backend.store.writer import Writer
 
 log = structlog.get_logger(__name__)
 
+Answer = TypeVar("Answer")
 LOOK_S = 0.1
 ASK_S = 2.0
 
@@ -56,10 +60,12 @@ class Workers:
             return "paused"
         return "draining" if known.processing else "drained"
 
-    def state_after_act(self, name: str, running: int) -> str:
-        """The state of a worker that was just drained or restarted, before any new picture of Dask."""
+    def state_after_act(self, name: str, running: int, *, drained: bool = True) -> str:
+        """The state of a worker that was just acted on, before any new picture of Dask."""
         if name in self._restarting:
             return "restarting"
+        if not drained:
+            return "running"
         return "draining" if running else "drained"
 
     async def drain(self, name: str) -> str:
@@ -71,6 +77,22 @@ class Workers:
         await self._close(name)
         running = await asyncio.to_thread(self._running_on, name)
         return f"worker {name} takes nothing new; {_going_on(running)} there"
+
+    async def undrain(self, name: str) -> str:
+        """Take a drained worker back: it is given work again.
+
+        Raises as ``drain`` does, and ``NotEligible`` for one that is not drained or is being restarted.
+        """
+        self._look_up(name)
+        if name in self._restarting:
+            raise NotEligible(f"worker {name} is being restarted; its fresh one takes work by itself")
+        before = await self._asked(snapshot.undrain, name)
+        if before is None:
+            raise NotEligible(f"worker {name} has not registered with the scheduler yet; nothing was done")
+        if before != snapshot.DRAINED.name:
+            raise NotEligible(f"worker {name} is not drained ({before}); nothing was done")
+        self._dispatcher.wake()
+        return f"worker {name} takes work again"
 
     async def restart(self, name: str, grace_s: float) -> str:
         """Drain a worker and end its process after ``grace_s`` seconds at the latest; answers at once.
@@ -115,15 +137,21 @@ class Workers:
 
     async def _close(self, name: str) -> None:
         """Keep new work from a worker, and hand elsewhere what it has not begun."""
-        client = self._cluster.client
-        try:
-            held = None if client is None else await snapshot.drain(client, name, ASK_S)
-        except (TimeoutError, OSError) as error:
-            raise NotEligible(f"the scheduler does not answer ({error!r}); nothing was done") from None
+        held = await self._asked(snapshot.drain, name)
         if held is None:
             raise NotEligible(f"worker {name} has not registered with the scheduler yet; nothing was done")
         unstarted = await asyncio.wrap_future(self._writer.submit(delivery.take_back_unstarted, held))
         self._dispatcher.give_again(unstarted)
+
+    async def _asked(
+        self, ask: Callable[[Client, str, float], Awaitable[Answer]], name: str
+    ) -> Answer | None:
+        """What the scheduler answers about a worker, None where there is none to ask."""
+        client = self._cluster.client
+        try:
+            return None if client is None else await ask(client, name, ASK_S)
+        except (TimeoutError, OSError) as error:
+            raise NotEligible(f"the scheduler does not answer ({error!r}); nothing was done") from None
 
     def _running_on(self, name: str) -> int:
         with self._database.read() as tx:

@@ -27,9 +27,10 @@ class LineRow(NamedTuple):
     dispatch_deadline: float
     priority: int
     strict: bool
+    worker: str | None
 
-    def ahead(self, predecessors: Sequence[str]) -> Ahead:
-        """The job as the forecast counts it; ``predecessors``: what it waits for."""
+    def ahead(self, predecessors: Sequence[str], drained: Container[str] = ()) -> Ahead:
+        """The job as the forecast counts it; ``predecessors``: what it waits for; ``drained``: such workers."""
         started_at = self.started_at if self.status == Status.RUNNING else None
         order = (self.dispatch_deadline, -self.priority, self.accepted_at)
         return Ahead(
@@ -39,6 +40,7 @@ class LineRow(NamedTuple):
             predecessors,
             order,
             self.deadline if self.strict else None,
+            slot_closes=started_at is not None and self.worker in drained,
         )
 
     def goes(self, paused: Container[str]) -> bool:
@@ -63,6 +65,7 @@ _LINE = (
         jobs.c.dispatch_deadline,
         jobs.c.priority,
         admissions.c.strict,
+        jobs.c.worker,
     )
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.status.in_(UNFINISHED))

@@ -10,7 +10,7 @@ import sys
 import click
 
 from .exits import EPILOGUE, exit_code
-from .options import Target, target_options
+from .options import Target, server_url, target_options
 
 COMMANDS = {
     "demo": "run",
@@ -37,6 +37,7 @@ COMMANDS = {
     "pause": "queues",
     "unpause": "queues",
     "drain": "workers",
+    "undrain": "workers",
     "restart": "workers",
     "log": "workers",
     "failures": "failures",
@@ -79,8 +80,22 @@ class LazyGroup(click.Group):
 )
 @target_options
 @click.version_option(package_name="jobdeck", message="jobdeck %(version)s")
+@click.option(
+    "--dask-dashboard",
+    metavar="URL",
+    callback=server_url,
+    help="Dask's dashboard to look at: any cluster's without --server, else in place of the one it names.",
+)
 @click.pass_context
-def root(context: click.Context, target: Target, *, view: str, safe_mode: bool, read_only: bool) -> None:
+def root(
+    context: click.Context,
+    target: Target,
+    *,
+    view: str,
+    safe_mode: bool,
+    read_only: bool,
+    dask_dashboard: str | None,
+) -> None:
     """See and steer asynchronous agent jobs on Dask.
 
     Without a command: the deck, on the server named or on a backend of its own.
@@ -89,7 +104,13 @@ def root(context: click.Context, target: Target, *, view: str, safe_mode: bool, 
     if context.invoked_subcommand is None:
         from .run import open_deck
 
-        context.exit(open_deck(target, view=view, safe=safe_mode, read_only=read_only))
+        context.exit(
+            open_deck(
+                target, view=view, safe=safe_mode, read_only=read_only, dask_dashboard=dask_dashboard or ""
+            )
+        )
+    if dask_dashboard is not None:
+        raise click.UsageError("--dask-dashboard is for the deck, not for a command.")
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from jobdeck_tui.client.errors import ClientError, Denied, NotReachable, Refused
 from jobdeck_tui.core.columns import display_state
 from jobdeck_tui.text.format import state_word
 
+from . import bulk
 from .exits import OK, client_exit_code, say_error, sentence
 from .find import full_id
 from .options import Target, json_option, target_options
@@ -20,7 +21,13 @@ from .output import print_json, print_line
 
 def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for decorate in (
-        click.argument("jobs", nargs=-1, required=True),
+        click.argument("jobs", nargs=-1),
+        click.option(
+            "--matching", metavar="FILTER", help="All that match instead; a dry run unless --count is given."
+        ),
+        click.option(
+            "--count", type=click.IntRange(min=0), help="How many jobs it will be: what the dry run said."
+        ),
         click.option("--reason", help="Why; it is recorded with the act."),
         click.option("--version", type=int, help="Only if the job is still at this version."),
         json_option,
@@ -70,12 +77,25 @@ async def _act_on_all(
     act: str,
     *,
     jobs: tuple[str, ...],
+    matching: str | None,
+    count: int | None,
     reason: str | None,
     version: int | None,
     as_json: bool,
     extend_seconds: float | None = None,
 ) -> int:
-    """Act on each job in turn; give the first failure's exit code, or 0."""
+    """Act on each job in turn, or on all that match; give the first failure's exit code, or 0."""
+    bulk.check(jobs, matching, count, version)
+    if matching is not None:
+        return await bulk.act_on_matching(
+            url,
+            act,
+            matching,
+            count=count,
+            reason=reason,
+            extend_seconds=extend_seconds,
+            as_json=as_json,
+        )
     code = OK
     results: list[dict[str, object]] = []
     async with Api(url) as api:

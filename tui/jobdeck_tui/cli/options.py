@@ -46,7 +46,10 @@ class Target:
         return found.url
 
 
-def _url(_context: click.Context | None, _parameter: click.Parameter | None, value: str | None) -> str | None:
+def server_url(
+    _context: click.Context | None, _parameter: click.Parameter | None, value: str | None
+) -> str | None:
+    """Read an option that names a server; click's own usage error where it is none."""
     if value is None:
         return None
     import httpx
@@ -74,7 +77,7 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
     name = profile or config.profile
     found = config.profiles.get(name)
     if found is not None:
-        url = None if found.url is None else _url(None, None, found.url)
+        url = None if found.url is None else server_url(None, None, found.url)
         return Target(url, state_dir, found)
     if profile is not None:
         known = ", ".join(config.profiles) or f"none, see {config_path()}"
@@ -119,7 +122,7 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--server",
         metavar="URL",
         envvar="JOBDECK_SERVER",
-        callback=_url,
+        callback=server_url,
         help="The server to talk to (default: the backend running on the state directory).",
     )
     @click.option(

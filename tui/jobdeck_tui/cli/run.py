@@ -13,7 +13,14 @@ from .exits import USAGE, Exit
 from .options import Target, json_option
 
 
-def open_deck(target: Target, *, view: str = "", safe: bool = False, read_only: bool = False) -> int:
+def open_deck(
+    target: Target,
+    *,
+    view: str = "",
+    safe: bool = False,
+    read_only: bool = False,
+    dask_dashboard: str = "",
+) -> int:
     """Open the deck, with a saved ``view``, without what was kept (``safe``), without acts; give its exit code.
 
     Raises:
@@ -31,6 +38,7 @@ def open_deck(target: Target, *, view: str = "", safe: bool = False, read_only: 
             read_only=read_only,
             safe=safe,
             state_dir=target.directory,
+            dask_dashboard=dask_dashboard,
         )
     )
 
@@ -112,7 +120,10 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
     help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
 )
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
-def serve_command(*, no_drills: bool, **options: object) -> None:
+@click.option(
+    "--dask-dashboard", is_flag=True, help="Let the embedded scheduler serve Dask's own pages (bokeh)."
+)
+def serve_command(*, no_drills: bool, dask_dashboard: bool, **options: object) -> None:
     """Run the backend alone; prints one JSON line once it answers."""
     group: object = click.get_current_context().obj
     if options["state_dir"] is None and isinstance(group, Target):
@@ -126,6 +137,8 @@ def serve_command(*, no_drills: bool, **options: object) -> None:
             arguments += [f"--{name.replace('_', '-')}", str(value)]
     if no_drills:
         arguments.append("--no-drills")
+    if dask_dashboard:
+        arguments.append("--dask-dashboard")
     sys.stdout.flush()
     # This process becomes the backend: its signals and its exit code are the backend's own.
     os.execv(sys.executable, arguments)  # noqa: S606

@@ -1,4 +1,4 @@
-"""``drain``, ``restart`` and ``log``: one worker, while everything else goes on."""
+"""``drain``, ``undrain``, ``restart`` and ``log``: one worker, while everything else goes on."""
 
 import asyncio
 from collections.abc import Callable
@@ -47,6 +47,25 @@ async def _drain(url: str, name: str, reason: str | None, *, wait: bool, as_json
         elif wait:
             print_line(f"worker {name} is {state}")
     return OK
+
+
+@click.command("undrain")
+@click.argument("worker")
+@click.option("--reason", help="Why; it is recorded with the act.")
+@json_option
+@target_options
+def undrain_command(target: Target, *, worker: str, reason: str | None, as_json: bool) -> None:
+    """Take a drained WORKER back: it is given work again."""
+    answer = asyncio.run(_undrain(target.url(), worker, reason))
+    if as_json:
+        print_json(answer)
+    else:
+        print_line(workers.worker_act(answer).result)
+
+
+async def _undrain(url: str, name: str, reason: str | None) -> object:
+    async with Api(url) as api:
+        return await api.http.post(*worker_call(name, "undrain", reason, None))
 
 
 @click.command("restart")

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
 
-from . import decode, models, recovery, workers
+from . import bulk, decode, models, recovery, workers
 from .drills import Drill, read_drill
 from .errors import NotUnderstood
 from .fields import Fields, Unreadable, many
@@ -87,6 +87,19 @@ class Api:
             decode.job, await self.http.post(*act_call(act, job_id, version, reason, extend_seconds))
         )
 
+    async def act_on_all(
+        self,
+        act: str,
+        versions: Mapping[str, int],
+        *,
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+        dry_run: bool = False,
+    ) -> bulk.BulkAnswer:
+        """Do one act on many jobs, each at the version that was seen; a dry run says what would come of it."""
+        body = bulk.bulk_body(act, versions, reason, extend_seconds, dry_run=dry_run)
+        return _read(bulk.bulk_answer, await self.http.post(f"{OPS}/jobs/bulk", body))
+
     async def prioritise(
         self, job_id: str, priority: int, *, version: int | None = None, reason: str | None = None
     ) -> models.Job:
@@ -127,7 +140,7 @@ class Api:
     async def act_on_worker(
         self, name: str, act: str, *, reason: str | None = None, grace_seconds: float | None = None
     ) -> workers.WorkerAct:
-        """Drain or restart a worker; answers at once, while its jobs go on."""
+        """Drain a worker, take it back, or restart it; answers at once, while its jobs go on."""
         call = worker_call(name, act, reason, grace_seconds)
         return _read(workers.worker_act, await self.http.post(*call))
 

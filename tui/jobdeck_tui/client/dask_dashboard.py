@@ -21,6 +21,8 @@ from .models import DaskPicture, DaskWorker
 
 READ_SECONDS = 2.0
 BODY_BYTES_MAX = 16 << 20
+WITHOUT_BOKEH = b"<p>Dask needs bokeh"
+"""What a scheduler without Bokeh has in the place of its page."""
 WORKERS_ASKED_MAX = 16
 """Workers asked themselves at most; those of a larger cluster keep what the scheduler last said of them."""
 
@@ -67,6 +69,16 @@ class DaskDashboard:
             return DaskPicture("", metrics.tasks, (), now)
         workers_now = await self._ask_workers(known.workers) if len(known.workers) == metrics.workers else ()
         return DaskPicture(known.scheduler_id, metrics.tasks, workers_now, now)
+
+    async def bokeh_page(self) -> str | None:
+        """Find Dask's page of plots; None where the scheduler has none.
+
+        Raises:
+            NotReachable: Dask's dashboard does not answer.
+        """
+        page = f"{self.url}/status"
+        status, body = await self._get(page, allowed=(404,))
+        return page if status == 200 and not body.startswith(WITHOUT_BOKEH) else None
 
     async def _ask_workers(self, known: tuple[KnownWorker, ...]) -> tuple[DaskWorker, ...]:
         asked = known[:WORKERS_ASKED_MAX]

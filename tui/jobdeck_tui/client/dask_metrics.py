@@ -28,6 +28,10 @@ class SchedulerMetrics:
     started: str
 
 
+WORKER_STATES = {"running": "running", "closing_gracefully": "drained", "init": "starting"}
+"""Dask's words for a worker's state in the backend's; any other takes no work."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownWorker:
     """A worker as the scheduler described it, when it last heard of it, and where its own dashboard is."""
@@ -90,6 +94,7 @@ def _worker(address: str, data: object, now: float) -> KnownWorker:
         ready=_ready(counts),
         memory_bytes=metrics.maybe_integer("memory") or 0,
         last_seen_age=None if last_seen is None else max(now - last_seen, 0.0),
+        state=WORKER_STATES.get(row.maybe_text("status") or "running", "paused"),
     )
     return KnownWorker(worker, last_seen, _dashboard_url(address, Fields(row.raw("services"))))
 

@@ -49,10 +49,19 @@ class CaughtUp:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events ``first`` to ``last`` never came: the server or something before it lost them."""
+    """Events ``first`` to ``last`` did not come. They are asked for once more; ``for_good``: that was in vain."""
 
     first: int
     last: int
+    for_good: bool = True
+
+
+class _Incomplete(Exception):  # noqa: N818
+    """The stream went on behind events that did not come."""
+
+    def __init__(self, last: int) -> None:
+        super().__init__()
+        self.last = last
 
 
 StreamItem = EventArrived | StatusSeen | CaughtUp | Gap | FrameUnreadable | Lost
@@ -70,6 +79,7 @@ class JobStream:
         self._connections = 0
         self._arrived = 0
         self._ended = False
+        self._asked_again_after: int | None = None
 
     async def items(self) -> AsyncIterator[StreamItem]:
         """Give what happens until the terminal status, reconnecting by itself.
@@ -84,6 +94,9 @@ class JobStream:
                 async for item in self._connection():
                     yield item
                 reason = "the server closed the stream"
+            except _Incomplete as gap:
+                yield Gap(self.last_seq + 1, gap.last, for_good=False)
+                continue
             except (Denied, NotUnderstood, Refused):
                 raise
             except ClientError as error:
@@ -141,6 +154,9 @@ class JobStream:
             self.duplicates += 1
             return items
         if seq > self.last_seq + 1:
+            if self._asked_again_after != self.last_seq:
+                self._asked_again_after = self.last_seq
+                raise _Incomplete(seq - 1)
             items.append(Gap(self.last_seq + 1, seq - 1))
         self.last_seq = seq
         self._arrived += 1

@@ -1,8 +1,8 @@
 """One-key acts as a state machine: nothing is sent while the grace runs, and every result is tracked.
 
     GRACE ──due, or the same key again──► SENT ──2xx──► ACCEPTED ──a row shows it──► SEEN
-      │ u                                  ├──4xx──────► REFUSED                      ▲
-      ▼                                    └──no answer► UNKNOWN ──a row shows it─────┘
+      │ u                                  ├──4xx──────► REFUSED ◄─looked: not done─┐ ▲
+      ▼                                    └──no answer► UNKNOWN ──a row shows it───┴─┘
     UNDONE
 
 The target's id and version are frozen at the key press: an act can never land on another row, nor on a newer
@@ -37,7 +37,8 @@ class Phase(Enum):
     UNDONE = "undone"
 
 
-ENDED = frozenset({Phase.SEEN, Phase.REFUSED, Phase.UNDONE})
+WANTED_STATE = {Act.CANCEL: "cancelled", Act.EXPIRE: "expired"}
+"""The state an act is for; a job that has it needs the act no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,18 @@ class Tracked:
     phase: Phase
     text: str = ""
     extend_seconds: float | None = None
+    reason: str = ""
+
+    @property
+    def awaits_reason(self) -> bool:
+        """Whether its grace stands still while the operator says why."""
+        return self.phase is Phase.GRACE and self.due_at == float("inf")
 
     def line(self, now: float) -> str:
         """Say it in one line, as in ``cancel 64e50cad in 3 s · u undo · c now``."""
         name = f"{self.act.value} {self.job_id[:8]}"
+        if self.awaits_reason:
+            return f"{name}: say why; nothing is sent before"
         if self.phase is Phase.GRACE:
             return f"{name} in {max(self.due_at - now, 0.0):.0f} s · u undo · {self.act.value[0]} now"
         return f"{name}: {self.text or self.phase.value}"
@@ -97,11 +106,31 @@ class Acts:
         )
 
     def confirmed(
-        self, act: Act, jobs: Iterable[Job], now: float, *, extend_seconds: float | None = None
+        self,
+        act: Act,
+        jobs: Iterable[Job],
+        now: float,
+        *,
+        extend_seconds: float | None = None,
+        reason: str = "",
     ) -> list[Tracked]:
         """Take acts a dialogue has already confirmed: they are due at once."""
         asked = [self.request(act, job, now, extend_seconds=extend_seconds) for job in jobs]
-        return [self._keep(replace(tracked, due_at=now)) for tracked in asked]
+        return [self._keep(replace(tracked, due_at=now, reason=reason)) for tracked in asked]
+
+    def hold(self) -> Tracked | None:
+        """Let the grace of the newest pending act stand still, while its reason is asked for."""
+        pending = self.pending()
+        return self._keep(replace(pending[-1], due_at=float("inf"))) if pending else None
+
+    def go_on(self, number: int, now: float, reason: str | None) -> Tracked | None:
+        """The reason was said: the act is due. None: it was not, and the grace begins anew."""
+        held = self._open.get(number)
+        if held is None or not held.awaits_reason:
+            return None
+        if reason is None:
+            return self._keep(replace(held, due_at=now + self.grace_seconds))
+        return self._keep(replace(held, due_at=now, reason=reason))
 
     def undo(self) -> Tracked | None:
         """Take back the newest act whose grace still runs."""
@@ -121,27 +150,50 @@ class Acts:
             self._end(tracked, Phase.REFUSED, "not sent: the connection was lost")
         return []
 
-    def accepted(self, number: int, job: Job, now: float) -> Tracked | None:
-        """The server did it and gave the row after it."""
+    def accepted(self, number: int, job: Job | None, now: float) -> Tracked | None:
+        """The server did it; ``job`` is the newest row known."""
         tracked = self._open.get(number)
         if tracked is None:
             return None
         self._keep(replace(tracked, phase=Phase.ACCEPTED, text="accepted"))
-        self.observe((job,), now)
+        self.observe((job,) if job is not None else (), now)
         return self._open.get(number) or next((past for past in self._ended if past.number == number), None)
 
     def refused(self, number: int, message: str, current: Job | None = None) -> Tracked | None:
-        """The server would not; ``current`` is the row as it is."""
+        """The server would not; ``current`` is the row as it is: where it is so already, that is said."""
         tracked = self._open.get(number)
         if tracked is None:
             return None
-        state = f", it is {state_word(display_state(current))} now" if current is not None else ""
-        return self._end(tracked, Phase.REFUSED, f"refused{state}: {message}")
+        if current is None:
+            return self._end(tracked, Phase.REFUSED, f"refused: {message}")
+        state = state_word(display_state(current))
+        if current.state == WANTED_STATE.get(tracked.act):
+            return self._end(tracked, Phase.REFUSED, f"already done: it is {state}; nothing was changed")
+        return self._end(tracked, Phase.REFUSED, f"refused, it is {state} now: {message}")
 
     def unknown(self, number: int) -> Tracked | None:
         """No answer came: it may or may not have been done; the rows will tell."""
         tracked = self._open.get(number)
         return self._keep(replace(tracked, phase=Phase.UNKNOWN, text="")) if tracked else None
+
+    def looked(self, number: int, job: Job, now: float, *, last: bool) -> Tracked | None:
+        """The row was read because no answer came. Without the effect in it, only the ``last`` look decides.
+
+        Gives the act where that settled it.
+        """
+        seen = self.observe((job,), now)
+        tracked = self._open.get(number)
+        if tracked is None or tracked.phase is not Phase.UNKNOWN:
+            return next((one for one in seen if one.number == number), None)
+        state = state_word(display_state(job))
+        if job.finished and job.version > tracked.version:
+            return self._end(tracked, Phase.REFUSED, f"no answer came; looked: it is {state}")
+        if last:
+            still = "still" if job.version == tracked.version else "now"
+            return self._end(
+                tracked, Phase.REFUSED, f"no answer came; looked: not done, it is {still} {state}"
+            )
+        return None
 
     def observe(self, jobs: Iterable[Job], now: float) -> list[Tracked]:
         """Look at rows that arrived; give the acts whose effect they show."""
@@ -155,6 +207,10 @@ class Acts:
                 text = f"seen: {state_word(display_state(job))} after {max(took, 0.0):.1f} s"
                 seen.append(self._end(tracked, Phase.SEEN, text))
         return seen
+
+    def is_open(self, number: int) -> bool:
+        """Whether an act is not settled yet."""
+        return number in self._open
 
     def on_job(self, job_id: str) -> Tracked | None:
         """Give the newest open act on a job."""

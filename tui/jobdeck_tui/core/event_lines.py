@@ -11,6 +11,7 @@ from jobdeck_tui.core.event_text import body, chunk_of, data, head, stage_of
 
 LINES_MAX = 10_000
 FOLDED_TEXT_MAX = 2000
+HEARTBEAT = "job.heartbeat"
 NOTICE_LOOKS = {
     "recovered": "warn",
     "expired": "expired",
@@ -74,11 +75,12 @@ def line_of(event: Event) -> Line:
 
 
 class EventLines:
-    """A ring of ``limit`` lines. Events added are of one job, in order; heartbeats only if asked for."""
+    """A ring of ``limit`` lines. Events added are of one job, in order; heartbeats show if asked for."""
 
     def __init__(self, limit: int = LINES_MAX) -> None:
         self.limit = limit
         self.lines: deque[Line] = deque(maxlen=limit)
+        self._kept: deque[Line] = deque(maxlen=limit)
         self.end = 0
         self.last_seq = 0
         self.show_heartbeats = False
@@ -98,10 +100,10 @@ class EventLines:
         if event.seq <= self.last_seq:
             return False
         self.last_seq = event.seq
-        if event.type == "job.heartbeat" and not self.show_heartbeats:
-            return True
         if event.type == "llm.chunk":
             self._fold(event, chunk_of(event))
+        elif event.type == HEARTBEAT and not self.show_heartbeats:
+            self._kept.append(line_of(event))
         else:
             self.put(line_of(event))
         return True
@@ -113,6 +115,7 @@ class EventLines:
     def clear(self) -> None:
         """Forgets everything."""
         self.lines.clear()
+        self._kept.clear()
         self.end = 0
         self.last_seq = 0
         self.changed = True
@@ -132,6 +135,19 @@ class EventLines:
 
     def put(self, line: Line) -> None:
         """Adds a finished line."""
+        self._kept.append(line)
+        self._show(line)
+
+    def toggle_heartbeats(self) -> None:
+        """Shows all heartbeats, or hides them; numbers go on growing: no view takes one line for another."""
+        self.show_heartbeats = not self.show_heartbeats
+        self.lines.clear()
+        for line in self._kept:
+            if line.type != HEARTBEAT or self.show_heartbeats:
+                self._show(line)
+        self.changed = True
+
+    def _show(self, line: Line) -> None:
         self.lines.append(line)
         self.end += 1
         self.changed = True

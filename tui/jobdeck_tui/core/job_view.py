@@ -1,6 +1,8 @@
 """One job as its screen shows it: the record, the live events, the report, and the state of its stream."""
 
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from jobdeck_tui.client.models import Attempt, Job, JobDetail, Notification, Stage
 from jobdeck_tui.core.columns import display_state, left_seconds
@@ -190,6 +192,11 @@ def record_rows(detail: JobDetail) -> list[Row]:
     rows += [[], [(" REQUEST", "strong")]]
     rows += [_request(name, value) for name, value in detail.request.items()]
     return rows
+
+
+def raw_text(detail: JobDetail) -> str:
+    """All that was read of a job, as JSON; the client has sanitised and bounded it."""
+    return json.dumps(asdict(detail), ensure_ascii=False, indent=2, default=str)
 
 
 def callback_words(told: Notification | None) -> str:

@@ -28,7 +28,7 @@ def worker_rows(workers: Sequence[DaskWorker], chosen: str | None, width: int) -
     rows: list[Row] = [[(head, "faint")]]
     rows += [_worker(one, width, chosen=one.name == chosen) for one in workers]
     if workers and all(one.state in {"draining", "drained"} for one in workers):
-        words = " No worker takes anything new: jobs wait until one is restarted (r)."
+        words = " No worker takes anything new: jobs wait until one is taken back (U) or restarted (r)."
         rows.append([(words, "warn")])
     return rows
 
@@ -55,7 +55,9 @@ def _worker(worker: DaskWorker, width: int, *, chosen: bool) -> Row:
 def objection_to(act: str, worker: DaskWorker) -> str:
     """Why an act on a worker would do nothing; empty when it would."""
     if act == "drain" and worker.state in {"draining", "drained"}:
-        return f"{worker.name} is {worker.state} already; r restarts it, and the fresh worker takes work."
+        return f"{worker.name} is {worker.state} already; U takes it back, r restarts it."
+    if act == "undrain" and worker.state not in {"draining", "drained"}:
+        return f"{worker.name} is not drained: it is {worker.state}."
     if act == "drain" and worker.state == "starting":
         return f"{worker.name} is only starting: nothing runs there yet."
     if worker.state == "restarting":
@@ -69,8 +71,10 @@ def consequences(act: str, worker: DaskWorker, others: int) -> list[str]:
     if act == "drain":
         notes = [
             f"{running}: what runs goes on to its end, what waits there goes elsewhere.",
-            "It takes nothing new until it is restarted.",
+            "It takes nothing new until it is taken back (U) or restarted.",
         ]
+    elif act == "undrain":
+        return [f"{running}: it is given work again."]
     else:
         notes = [
             f"{running}: its jobs have 30 s to finish, then its process is ended and a fresh one started.",

@@ -1,5 +1,6 @@
 """One job read from the server: its live events, its record, its report."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,13 +49,34 @@ class JobReader:
             case stream.CaughtUp():
                 view.stream = "live"
                 if item.reconnected:
-                    view.lines.say(f"reconnected: {item.refetched} events missed meanwhile, all refetched")
+                    view.lines.say(_reconnected(item.last_seq, item.refetched))
             case stream.Gap():
-                view.lines.say(f"events {item.first} to {item.last} never came", style="bad")
+                what = f"events {item.first}–{item.last}"
+                told = f"{what} never came" if item.for_good else f"{what} missing, asking for them again"
+                view.lines.say(told, style="bad" if item.for_good else "warn")
             case feed.FrameUnreadable():
                 view.lines.say("1 unreadable event", style="bad")
             case feed.Lost():
                 view.stream = f"lost, again in {item.retry_in:.0f} s"
+        self._wire.deck.fresh = True
+
+    def read_why(self, node: DOMNode, job_ids: Sequence[str], take: Callable[[str, str], None]) -> None:
+        """Reads why these jobs are where they are; ``take`` gets each id with its reason."""
+        self._wire.start(node, partial(self._read_why, job_ids, take), "why", exclusive=True)
+
+    async def _read_why(self, job_ids: Sequence[str], take: Callable[[str, str], None]) -> None:
+        await self._wire.ready.wait()
+        from jobdeck_tui.client.errors import ClientError, Refused
+
+        for job_id in job_ids:
+            if self._wire.api is None:
+                return
+            try:
+                take(job_id, (await self._wire.api.why(job_id))[1])
+            except Refused as error:
+                take(job_id, error.message)
+            except ClientError:
+                return  # the banner says that the server does not answer; what was read stays
         self._wire.deck.fresh = True
 
     def read(self, node: DOMNode, view: JobView, *, with_report: bool = False) -> None:
@@ -75,3 +97,11 @@ class JobReader:
         except ClientError as error:
             view.say_trouble(error.message)
         self._wire.deck.fresh = True
+
+
+def _reconnected(last_seq: int, refetched: int) -> str:
+    if not refetched:
+        return "reconnected: no event was missed"
+    first = last_seq - refetched + 1
+    which = f"event {last_seq}" if refetched == 1 else f"events {first}–{last_seq}"
+    return f"reconnected: {which} missed, refetched {refetched}"

@@ -17,6 +17,7 @@ from jobdeck_tui.link.operations import Operations
 from jobdeck_tui.link.pager import Pager
 from jobdeck_tui.link.recovery import RecoveryReader
 from jobdeck_tui.link.sender import Sender
+from jobdeck_tui.link.sending import ActSender
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Link:
         self._listing = Listing(self._wire)
         self.pager = Pager(self._wire)
         self.recovery = RecoveryReader(self._wire)
+        self.acts = ActSender(self._wire)
         self.sender = Sender(self._wire)
         self.operations = Operations(self._wire)
 
@@ -60,6 +62,9 @@ class Link:
         """Reaches the server, then follows its feed for ever."""
         await asyncio.to_thread(_import_client)
         gc.freeze()  # all these modules stay for good: looking through them again and again would stall the loop
+        if self._wire.deck.without_backend:
+            self._wire.ready.set()
+            return
         from jobdeck_tui.client.api import Api
         from jobdeck_tui.client.errors import ClientError
         from jobdeck_tui.client.feed import Feed

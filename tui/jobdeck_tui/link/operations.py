@@ -88,7 +88,7 @@ class Operations:
     # Acts
 
     def act_on_worker(self, name: str, act: str) -> None:
-        """Drains or restarts a worker."""
+        """Drains a worker, takes it back, or restarts it."""
 
         async def ask(api: "Api") -> str:
             return (await api.act_on_worker(name, act, reason=REASON)).result

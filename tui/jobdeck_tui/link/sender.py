@@ -1,15 +1,13 @@
-"""What goes out: acts whose grace is over, drills, bundles. Each outcome becomes a fact in the deck's memory."""
+"""What goes out beside acts on jobs: verdicts, callbacks, bundles, drills. Outcomes become facts of the deck."""
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from jobdeck_tui.client.drills import Drill
-from jobdeck_tui.client.models import Job, Notification
+from jobdeck_tui.client.models import Notification
 from jobdeck_tui.core.acts import Phase, Tracked
 from jobdeck_tui.core.drill_words import Fault
-from jobdeck_tui.core.eligibility import Act
-from jobdeck_tui.deck_log import log
 from jobdeck_tui.link.wire import Wire
 
 
@@ -18,55 +16,6 @@ class Sender:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self._resume_after: set[int] = set()
-
-    def send_due(self) -> None:
-        """Sends the acts whose grace is over."""
-        live = not self._wire.deck.refusal()
-        for tracked in self._wire.deck.acts.due(self._wire.deck.now(), live=live):
-            self._wire.deck.take_act(tracked)
-            self._wire.acts(tracked.act.value, tracked.job_id)
-            self._wire.start(self._wire.program, partial(self._send, tracked), "acts")
-
-    def grant_and_resume(self, job: Job, extend_seconds: float, now: float) -> None:
-        """Grants a later window, and resumes the job once that was accepted."""
-        tracked = self._wire.deck.acts.confirmed(Act.GRANT, [job], now, extend_seconds=extend_seconds)[0]
-        self._resume_after.add(tracked.number)
-        self.send_due()
-
-    async def _send(self, tracked: Tracked) -> None:
-        from jobdeck_tui.client.errors import ClientError, Refused, TimedOut
-
-        deck, acts = self._wire.deck, self._wire.deck.acts
-        if self._wire.api is None:
-            return
-        try:
-            job = await self._wire.api.act(
-                tracked.act.value,
-                tracked.job_id,
-                version=tracked.version,
-                reason="from the deck",
-                extend_seconds=tracked.extend_seconds,
-            )
-        except TimedOut:
-            deck.take_act(acts.unknown(tracked.number))
-        except Refused as error:
-            deck.take_act(acts.refused(tracked.number, error.message, error.current))
-            if error.current is not None:
-                deck.take_jobs([error.current])
-        except ClientError as error:
-            deck.take_act(acts.refused(tracked.number, error.message))
-        else:
-            deck.take_act(acts.accepted(tracked.number, job, deck.now()))
-            deck.take_jobs([job])
-            if tracked.number in self._resume_after:
-                acts.confirmed(Act.RESUME, [job], deck.now())
-                self.send_due()
-        self._resume_after.discard(tracked.number)
-        for past in acts.history():
-            if past.number == tracked.number:
-                log.info("act: %s", past.line(deck.now()))
-        deck.fresh = True
 
     def judge(self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[], None]) -> None:
         """Gives a verdict on an effect; ``then`` is called when it is on record."""

@@ -1,20 +1,27 @@
 """The acts an operator can do from a screen: one key, a grace, an undo; many only after a question."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from jobdeck_tui.client.bulk import BulkAnswer
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.core.eligibility import Act, consequence, needs_grant, objection, survey
+from jobdeck_tui.link.sending import EFFECT_UNCERTAIN
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
+from jobdeck_tui.screens.reason import ReasonDialog
+from jobdeck_tui.text.format import plural, short_id
 
 ACT_BINDINGS: list[BindingType] = [
     Binding("c", "act('cancel')", "Cancel"),
     Binding("e", "act('expire')", "Expire"),
     Binding("r", "act('resume')", "Resume"),
     Binding("u", "undo", "Undo"),
+    Binding("R", "reason", "Say why, before it is sent", show=False),
     Binding("a", "again", "Submit it again as a new job", show=False),
     Binding("plus", "move_in_line(1)", "Up in the line (priority)", show=False, key_display="+"),
     Binding("minus", "move_in_line(-1)", "Down in the line (priority)", show=False, key_display="-"),
@@ -71,7 +78,7 @@ class ActingScreen(DeckScreen):
         jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
         if not jobs:
             self.program.tell("No job is chosen.")
-        elif len(jobs) == 1:
+        elif len(jobs) == 1 and not self.out_of_view(jobs):
             self._one(act, jobs[0], now)
         else:
             self._many(act, jobs, now)
@@ -99,20 +106,52 @@ class ActingScreen(DeckScreen):
             self.program.tell(found.sentence, severity="warning")
             return
         notes = [found.sentence, consequence(act, found.eligible)]
-        ids = [f"{job.job_id[:36]}  {job.workflow}  {job.state}" for job in found.eligible]
-
-        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
-            if yes:
-                for tracked in self.deck.acts.confirmed(act, found.eligible, self.deck.now()):
-                    self.deck.take_act(tracked)
-                self.acts_confirmed()
-                self.program.send_due_acts()
-
+        if hidden := self.out_of_view(found.eligible):
+            notes.append(f"{plural(hidden, 'job')} of them not in view: the filter hides what is marked.")
         if len(found.eligible) > TYPED_OVER:
-            asked = f"{act.value.capitalize()} {len(found.eligible)} jobs?"
-            self.app.push_screen(TypedQuestion(asked, str(len(found.eligible)), notes), answered)
-        else:
-            self.app.push_screen(Question(act.value, ids, notes), answered)
+            self._ask_the_server(act, found.eligible, notes)
+            return
+        ids = [f"{job.job_id[:36]}  {job.workflow}  {job.state}" for job in found.eligible]
+        question = Question(act.value, ids, notes, with_reason=True)
+        self.app.push_screen(question, partial(self._answered, act, found.eligible, question))
+
+    def _ask_the_server(self, act: Act, jobs: Sequence[Job], notes: Sequence[str]) -> None:
+        """Many jobs: the number to type is the one that the server's dry run gave."""
+        by_id = {job.job_id: job for job in jobs}
+
+        def told(answer: BulkAnswer) -> None:
+            can = [by_id[one.job_id] for one in answer.results if one.ok and one.job_id in by_id]
+            if self.app.screen is not self:
+                self.program.tell(
+                    "The dry run's answer came too late; nothing was sent. Press the key again."
+                )
+            elif not can:
+                self.program.tell(f"Nothing was sent, {answer.words}", severity="warning")
+            else:
+                asked = f"{act.value.capitalize()} {len(can)} jobs?"
+                question = TypedQuestion(asked, str(len(can)), [*notes, answer.words], with_reason=True)
+                self.app.push_screen(question, partial(self._answered, act, can, question))
+
+        self.program.tell(f"Asking the server what it would mean to {act.value} {len(jobs)} jobs …")
+        self.program.link.acts.dry_run(act, jobs, told)
+
+    def _answered(
+        self,
+        act: Act,
+        jobs: Sequence[Job],
+        question: Question | TypedQuestion,
+        yes: bool | None,  # noqa: FBT001 (Textual's callback)
+    ) -> None:
+        if not yes:
+            return
+        for tracked in self.deck.acts.confirmed(act, jobs, self.deck.now(), reason=question.reason):
+            self.deck.take_act(tracked)
+        self.acts_confirmed()
+        self.program.send_due_acts()
+
+    def out_of_view(self, jobs: Sequence[Job]) -> int:  # noqa: ARG002
+        """How many of these the operator cannot see on this screen now."""
+        return 0
 
     def acts_confirmed(self) -> None:
         """Many acts went out."""
@@ -122,10 +161,33 @@ class ActingScreen(DeckScreen):
             if seconds is None:
                 return
             now = self.deck.now()
-            self.program.link.sender.grant_and_resume(job, seconds, now)
+            self.program.link.acts.grant_and_resume(job, seconds, now)
 
         over = "Its deadline has passed; resumed as it is, it would expire at once."
         self.app.push_screen(GrantOffer(job.job_id, over), answered)
+
+    def offer_choice(self, job_id: str, code: str) -> None:
+        """A resume was refused until something else is decided: asks for that."""
+        job = self.deck.jobs.get(job_id)
+        if code == EFFECT_UNCERTAIN:
+            self.program.open_job(job_id, "effects", to_judge=True)
+        elif job is not None:
+            self._offer_grant(job)
+
+    def action_reason(self) -> None:
+        """Asks for the reason of the act whose grace runs; nothing is sent meanwhile."""
+        held = self.deck.acts.hold()
+        if held is None:
+            self.program.tell("A reason is for an act in its grace: press its key first, then R.")
+            return
+
+        def said(reason: str | None) -> None:
+            self.deck.take_act(self.deck.acts.go_on(held.number, self.deck.now(), reason))
+            self.program.send_due_acts()
+
+        self.deck.take_act(held)
+        what = f"{held.act.value} {short_id(held.job_id)}"
+        self.app.push_screen(ReasonDialog(what, f"sends the {held.act.value}"), said)
 
     def _one_target(self, what: str) -> Job | None:
         """The job that an act on just one is for; what is missing is said."""

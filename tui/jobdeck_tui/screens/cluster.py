@@ -1,24 +1,28 @@
 """Dask's own picture beside the records, and why the job under the list's cursor is where it is."""
 
+import os
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from jobdeck_tui.client.models import DaskWorker
+from jobdeck_tui.client.models import DaskWorker, Job
 from jobdeck_tui.core.cluster_words import agreement_rows, cluster_rows
-from jobdeck_tui.core.job_view import JobView
+from jobdeck_tui.core.dask_words import WITHOUT_BACKEND, dask_rows, has_desktop, why_tasks_wait
 from jobdeck_tui.core.row_filter import RowFilter
 from jobdeck_tui.core.table_fields import WORKERS
 from jobdeck_tui.core.worker_words import consequences, objection_to
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import Question
 from jobdeck_tui.screens.worker_log import WorkerLogScreen
-from jobdeck_tui.text.format import short_id, state_label
+from jobdeck_tui.text.format import clock, short_id, state_label
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
 WHY_EVERY_SECONDS = 2.0
+WHYS_FROM_ROWS = 30
+WHYS_MAX = 4
+WAITING_STATES = ("queued", "waiting", "backlog", "held", "assigned")
 ID_CELLS = 20
 
 
@@ -27,7 +31,9 @@ class ClusterScreen(DeckScreen):
 
     TITLE_WORDS = "Cluster"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "ask('drain')", "Drain"),
+        Binding("d", "dashboard", "Dask's pages"),
+        Binding("D", "ask('drain')", "Drain"),
+        Binding("U", "ask('undrain')", "Take back"),
         Binding("r", "ask('restart')", "Restart"),
         Binding("w", "log", "Worker log"),
         Binding("slash", "filter", "Filter the workers", key_display="/", show=False),
@@ -41,7 +47,7 @@ class ClusterScreen(DeckScreen):
     def __init__(self) -> None:
         super().__init__()
         self._chosen: str | None = None
-        self._why: JobView | None = None
+        self._whys: dict[str, str] = {}
         self._why_read = float("-inf")
 
     def compose_body(self) -> ComposeResult:
@@ -61,32 +67,65 @@ class ClusterScreen(DeckScreen):
         self.set_focus(self.query_one(TextPane))
 
     def flush_body(self, now: float, *, everything: bool) -> None:
-        """Draws the page; asks for the reason again every two seconds."""
-        deck = self.deck
-        job_id = self.program.cursor_job_id
-        if job_id is not None and (everything or now - self._why_read > WHY_EVERY_SECONDS):
-            if self._why is None or self._why.job_id != job_id:
-                self._why = JobView(job_id)
-            self._why_read = now
-            self.program.link.jobs.read(self, self._why)
-        worker = self._worker()
+        """Draws the page; asks for the reasons again every two seconds."""
+        deck, worker = self.deck, self._worker()
         chosen = worker.name if worker is not None else None
-        shown = self._workers()
-        rows = cluster_rows(deck.overview, deck.picture, shown, now, self.size.width, chosen)
-        self.query_one(FilterLine).refresh_line(self._filter.source, len(shown), len(deck.workers()))
-        known = deck.overview is not None and deck.picture is not None
+        workers, width = self._workers(), self.size.width
+        self.query_one(FilterLine).refresh_line(self._filter.source, len(workers), len(deck.workers()))
+        url = deck.dask_url()
+        if deck.overview is None and url is not None:
+            rows = dask_rows(url, deck.picture, workers, now, width, chosen)
+        else:
+            rows = cluster_rows(deck.overview, deck.picture, workers, now, width, chosen)
         if deck.picture_trouble:
             rows.append([(f" {deck.picture_trouble}", "warn")])
-        rows += [[], *agreement_rows(deck.differences(), known=known), []]
-        self.query_one(TextPane).show([*rows, *self._why_rows(job_id)])
+        self.query_one(TextPane).show(
+            [*rows, [], *self._agreement_rows(), [], *self._why_rows(now, everything)]
+        )
 
-    def _why_rows(self, job_id: str | None) -> list[Row]:
-        job = self.deck.jobs.get(job_id) if job_id is not None else None
-        if job is None:
+    def _agreement_rows(self) -> list[Row]:
+        deck, truth = self.deck, self.deck.truth()
+        if deck.without_backend:
+            return [[(f" {WITHOUT_BACKEND}", "faint")]]
+        if not truth.live and truth.as_of is not None:
+            words = f" The records are those of {clock(truth.as_of)}: the backend does not answer."
+            dask = " Dask's own numbers are of now." if deck.picture is not None else ""
+            return [[(f"{words}{dask} Not compared.", "warn")]]
+        known = deck.overview is not None and deck.picture is not None
+        return [*agreement_rows(deck.differences(), known=known)]
+
+    def _why_rows(self, now: float, everything: bool) -> list[Row]:  # noqa: FBT001
+        reasons = why_tasks_wait(self.deck.picture, self.deck.workers())
+        if self.deck.without_backend:
+            few = reasons[: WHYS_MAX if self.size.height >= WHYS_FROM_ROWS else 1]
+            return [[(" WHY  ", "strong"), (reason, "notice")] for reason in few] or [
+                [(" WHY  nothing waits", "faint")]
+            ]
+        jobs = self._asked_about()
+        if everything or now - self._why_read > WHY_EVERY_SECONDS:
+            self._why_read = now
+            self._whys = {job.job_id: self._whys.get(job.job_id, "…") for job in jobs}
+            self.program.link.jobs.read_why(self, list(self._whys), self._whys.__setitem__)
+        if not jobs:
             return [[(" WHY  choose a job in the list (1) to see why it is where it is.", "faint")]]
-        words = self._why.detail.why_text if self._why is not None and self._why.detail is not None else "…"
-        head = f" WHY is {short_id(job.job_id, ID_CELLS)} {state_label(job.state)}?  "
-        return [[(head, "strong"), (words, "notice")]]
+        return [
+            [
+                (f" WHY is {short_id(job.job_id, ID_CELLS)} {state_label(job.state)}?  ", "strong"),
+                (self._whys.get(job.job_id, "…"), "notice"),
+            ]
+            for job in jobs
+        ]
+
+    def _asked_about(self) -> list[Job]:
+        """The job under the list's cursor; with room, or without one, the most urgent of each kind of waiting."""
+        cursor = self.program.cursor_job_id
+        chosen = self.deck.jobs.get(cursor) if cursor is not None else None
+        jobs = [] if chosen is None else [chosen]
+        for state in WAITING_STATES:
+            waiting = [job for job in self.deck.jobs if job.state == state]
+            if waiting and all(job.state != state for job in jobs):
+                jobs.append(min(waiting, key=lambda job: job.deadline or float("inf")))
+        return jobs[: WHYS_MAX if self.size.height >= WHYS_FROM_ROWS else 1]
 
     @property
     def _filter(self) -> RowFilter[DaskWorker]:
@@ -125,6 +164,8 @@ class ClusterScreen(DeckScreen):
     def hides(self, binding: Binding) -> bool:
         """Acts that would do nothing to the chosen worker are not offered."""
         worker = self._worker()
+        if self.deck.without_backend:
+            return binding.action not in {"dashboard", "help", "leave_program"}
         if binding.action.startswith("ask("):
             return worker is None or bool(objection_to(binding.action[5:-2], worker))
         return binding.action == "log" and worker is None
@@ -136,6 +177,21 @@ class ClusterScreen(DeckScreen):
             place = names.index(worker.name) + step
             self._chosen = names[max(0, min(place, len(names) - 1))]
             self.flush(everything=True)
+
+    def action_dashboard(self) -> None:
+        """Copies the address of Dask's own pages, and opens it where this terminal is on a desktop."""
+        self.program.link.dask.find_bokeh(self._show_pages)
+
+    def _show_pages(self, page: str | None, trouble: str) -> None:
+        if page is None:
+            url = self.deck.dask_url()
+            self.program.tell(
+                f"Dask's pages: {trouble}{f' (its figures: {url})' if url else ''}.", severity="warning"
+            )
+            return
+        self.program.copy_words(page, "address of Dask's pages")
+        if has_desktop(os.environ):
+            self.program.open_url(page)
 
     def action_ask(self, act: str) -> None:
         """Says what an act on the chosen worker would do, and does it once that is confirmed."""
@@ -161,7 +217,9 @@ class ClusterScreen(DeckScreen):
 
     def action_log(self) -> None:
         """Opens the chosen worker's log."""
-        if (worker := self._worker()) is not None:
+        if self.deck.without_backend:
+            self.program.tell(WITHOUT_BACKEND)
+        elif (worker := self._worker()) is not None:
             self.program.push_screen(WorkerLogScreen(worker.name))
 
     def action_open(self) -> None:

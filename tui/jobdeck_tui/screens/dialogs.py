@@ -13,12 +13,21 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from jobdeck_tui.screens.reason import REASON_CHARACTERS_MAX, ReasonDialog
 from jobdeck_tui.text.format import plural
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
-LISTED_MAX = 10
+LISTED_MIN, LISTED_MAX = 2, 10
+BESIDE_LISTED_ROWS = 18
+"""Rows of the screen that the rest of a question may need."""
 TYPED_OVER = 20
 GRANTS = (("m", 300.0, "5 minutes"), ("h", 3600.0, "1 hour"), ("d", 86_400.0, "1 day"))
+
+
+class Answers(TextLine):
+    """The answers, and the reason once it was said."""
+
+    RESIZES = True
 
 
 class Question(ModalScreen[bool]):
@@ -27,14 +36,23 @@ class Question(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "Yes"),
         Binding("escape,n,q", "keep", "Keep", key_display="esc"),
+        Binding("R", "reason", "Say why"),
         Binding("enter", "nothing", show=False),
     ]
 
     def __init__(
-        self, verb: str, targets: Sequence[str], notes: Sequence[str] = (), *, what: str = "job"
+        self,
+        verb: str,
+        targets: Sequence[str],
+        notes: Sequence[str] = (),
+        *,
+        what: str = "job",
+        with_reason: bool = False,
     ) -> None:
-        """``what`` the targets are, in the singular."""
+        """``what`` the targets are, in the singular; ``with_reason``: the answer may carry one."""
         super().__init__()
+        self.reason = ""
+        self._with_reason = with_reason
         self._verb = verb
         self._what = what
         self._targets = targets
@@ -44,26 +62,43 @@ class Question(ModalScreen[bool]):
         """The targets, the consequences, the two answers."""
         with Vertical(classes="dialog"):
             yield TextLine(id="asked")
-            yield TextLine(id="answers")
+            yield Answers(id="answers")
 
     def on_mount(self) -> None:
         """Writes the question."""
         lines: list[Piece] = [
             (f"{self._verb.capitalize()} {plural(len(self._targets), self._what)}?\n", "strong")
         ]
-        lines += [(f"  {target}\n", "") for target in self._targets[:LISTED_MAX]]
-        if (more := len(self._targets) - LISTED_MAX) > 0:
+        listed = max(LISTED_MIN, min(LISTED_MAX, self.app.size.height - BESIDE_LISTED_ROWS))
+        lines += [(f"  {target}\n", "") for target in self._targets[:listed]]
+        if (more := len(self._targets) - listed) > 0:
             lines.append((f"  and {more} more\n", "faint"))
         lines += [(f"{note}\n", "warn") for note in self._notes]
         self.query_one("#asked", TextLine).show(lines)
-        self.query_one("#answers", TextLine).show(
-            [
-                (" esc ", "reverse"),
-                (" keep them as they are    ", "strong"),
-                ("y", "strong"),
-                (f" {self._verb}", ""),
-            ]
-        )
+        self._draw_answers()
+
+    def _draw_answers(self) -> None:
+        answers: list[Piece] = [
+            (" esc ", "reverse"),
+            (" keep them as they are    ", "strong"),
+            ("y", "strong"),
+            (f" {self._verb}", ""),
+        ]
+        if self._with_reason:
+            answers += [("    R", "strong"), (" say why", "")]
+        if self.reason:
+            answers.insert(0, (f" because: {self.reason}\n", "notice"))
+        self.query_one("#answers", TextLine).show(answers)
+
+    def action_reason(self) -> None:
+        """Asks why; the answer is still to be given."""
+
+        def said(reason: str | None) -> None:
+            self.reason = self.reason if reason is None else reason
+            self._draw_answers()
+
+        if self._with_reason:
+            self.app.push_screen(ReasonDialog(self._verb, "goes back to the question"), said)
 
     def action_yes(self) -> None:
         """Says yes."""
@@ -82,8 +117,13 @@ class TypedQuestion(ModalScreen[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "keep", "Keep", key_display="esc")]
 
-    def __init__(self, asked: str, expected: str, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, asked: str, expected: str, notes: Sequence[str] = (), *, with_reason: bool = False
+    ) -> None:
+        """``with_reason``: there is a second place, for why; tab goes there."""
         super().__init__()
+        self.reason = ""
+        self._with_reason = with_reason
         self._asked = asked
         self._expected = expected
         self._notes = notes
@@ -93,6 +133,10 @@ class TypedQuestion(ModalScreen[bool]):
         with Vertical(classes="dialog"):
             yield TextLine(id="asked")
             yield Input(id="typed", placeholder=self._expected, select_on_focus=False)
+            if self._with_reason:
+                yield Input(
+                    id="reason", placeholder="why (optional, tab goes here)", max_length=REASON_CHARACTERS_MAX
+                )
             yield TextLine(id="answers")
 
     def on_mount(self) -> None:
@@ -105,11 +149,13 @@ class TypedQuestion(ModalScreen[bool]):
             (" and press Enter; esc keeps all as it is.", ""),
         ]
         self.query_one("#asked", TextLine).show(lines)
-        self.set_focus(self.query_one(Input))
+        self.set_focus(self.query_one("#typed", Input))
 
     @on(Input.Submitted)
-    def _typed(self, event: Input.Submitted) -> None:
-        if event.value.strip() == self._expected:
+    def _typed(self) -> None:
+        if self._with_reason:
+            self.reason = self.query_one("#reason", Input).value.strip()
+        if self.query_one("#typed", Input).value.strip() == self._expected:
             self.dismiss(True)  # noqa: FBT003
         else:
             self.query_one("#answers", TextLine).show(

@@ -21,10 +21,18 @@ FILTER_HELP = (
 )
 READING = (
     ("-02:31 / +00:12", "time left to the deadline / time over it"),
-    ("LIVE · STALE · RETRY", "whether what is shown is now; acts only go out when LIVE"),
+    ("LIVE", "what is shown is now; acts go out only then"),
+    ("STALE · RETRY · OFFLINE", "nothing came / connecting again / no server: data as of the time said"),
+    ("DENIED", "the server answered and does not let this deck in"),
     ("waiting", "its inputs are not ready (jobs it comes after)"),
     ("queued", "ready; the scheduler holds it until a slot is free"),
+    ("no-worker", "ready; no worker fits what the task asks for"),
+    ("drained", "a worker that takes nothing new (D) until it is taken back (U) or restarted (r)"),
+    ("epoch", "the scheduler's number: it rises whenever one was lost"),
+    ("dry run", "what an act would come to, asked of the server, with nothing done"),
     ("requested → accepted → seen", "an act was sent, the server took it, its effect was seen in the list"),
+    ("already done", "refused (409): the job is so already; `changed`: it is another than you saw"),
+    ("outcome unknown, checking", "no answer came: the deck looks until the job tells"),
 )
 
 

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import ContentSwitcher
 
 from jobdeck_tui.client.artifacts import Artifact
 from jobdeck_tui.client.models import Effect, Job, Notification
@@ -15,19 +14,23 @@ from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.core.eligibility import Act
 from jobdeck_tui.core.filter_fields import EVENTS
 from jobdeck_tui.core.filtered_lines import FilteredLines
-from jobdeck_tui.core.job_view import JobView, facts, record_rows, stage_rows
+from jobdeck_tui.core.job_view import JobView, facts, raw_text, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
 from jobdeck_tui.screens.events import EVENTS_HINT
 from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
+from jobdeck_tui.widgets.panes import Panes
 from jobdeck_tui.widgets.tab_line import TabLine
 from jobdeck_tui.widgets.text_line import TextLine
 from jobdeck_tui.widgets.text_pane import TextPane
 
-TABS = ("stages", "events", "effects", "artifacts", "report", "record")
+TABS = ("stages", "events", "effects", "artifacts", "report", "record", "raw")
 NARROW = 100
+BESIDE_FROM_COLUMNS = 200
+LEFT, RIGHT = "stages", "record"
+"""The plan and the facts stand at the sides of the open tab where there is room."""
 DETAIL_EVERY_SECONDS = 5.0
 
 
@@ -61,8 +64,10 @@ class JobScreen(ActingScreen):
         Binding("K", "copy_curl", "Copy the curl command that reads it", show=False),
     ]
 
-    def __init__(self, job_id: str, tab: str = "events") -> None:
+    def __init__(self, job_id: str, tab: str = "events", *, to_judge: bool = False) -> None:
+        """``to_judge``: ask what became of an uncertain effect as soon as the record is read."""
         super().__init__()
+        self._to_judge = to_judge
         self.view = JobView(job_id)
         self._tab = tab
         self._drawn = -1
@@ -75,13 +80,17 @@ class JobScreen(ActingScreen):
         """Facts, tabs, and one pane a tab."""
         yield TextLine(id="facts")
         yield TabLine(id="tabs")
-        with ContentSwitcher(initial=self._tab, id="panes"):
-            yield TextPane(id="stages")
-            yield EventLog(self.view.lines, self.deck.time_words, id="events")
-            yield TextPane(id="effects")
-            yield TextPane(id="artifacts")
-            yield TextPane(id="report")
-            yield TextPane(id="record")
+        yield Panes(
+            TextPane(id="stages"),
+            EventLog(self.view.lines, self.deck.time_words, id="events"),
+            TextPane(id="effects"),
+            TextPane(id="artifacts"),
+            TextPane(id="report"),
+            TextPane(id="raw"),
+            TextPane(id="record"),
+            initial=self._tab,
+            id="panes",
+        )
         yield FilterLine(
             self._filter_entered,
             typed=self._filter_typed,
@@ -139,15 +148,20 @@ class JobScreen(ActingScreen):
         detail = self.view.detail
         if detail is None:
             return
+        if self._to_judge:
+            self._to_judge = False
+            self.action_verdict()
         draw: dict[str, Callable[[], None]] = {
             "stages": lambda: self.query_one("#stages", TextPane).show(stage_rows(detail, now)),
             "effects": lambda: self.query_one("#effects", TextPane).show(effect_rows(detail.effects)),
             "artifacts": lambda: self._draw_artifacts(now),
             "record": lambda: self.query_one("#record", TextPane).show(record_rows(detail)),
             "report": self._draw_report,
+            "raw": lambda: self.query_one("#raw", TextPane).show_text(raw_text(detail)),
         }
-        if self._tab in draw:
-            draw[self._tab]()
+        for pane in self.query_one(Panes).in_view:
+            if pane in draw:
+                draw[pane]()
 
     def _draw_artifacts(self, now: float) -> None:
         pane = self.query_one("#artifacts", TextPane)
@@ -171,6 +185,7 @@ class JobScreen(ActingScreen):
             "artifacts": str(len(self._artifacts()) or ""),
             "report": "✔" if view.report else "",
             "record": "",
+            "raw": "",
         }
         follow = "FOLLOW" if log.following else "STOPPED"
         right = (
@@ -180,13 +195,23 @@ class JobScreen(ActingScreen):
 
     def _open(self, tab: str) -> None:
         self._tab = tab
-        switcher = self.query_one("#panes", ContentSwitcher)
-        switcher.current = tab
+        self._arrange()
         self.set_focus(self.query_one(f"#{tab}"))
         if tab == "artifacts":
             self._read_again()  # whether their time is over changes nothing else of a job
         if tab == "report":
             self.program.link.jobs.read(self, self.view, with_report=True)
+        self.flush(everything=True)
+
+    def _arrange(self) -> None:
+        """With room the plan and the facts stand beside the open tab; either of them opens the events between."""
+        wide = self.size.width >= BESIDE_FROM_COLUMNS
+        between = "events" if wide and self._tab in (LEFT, RIGHT) else self._tab
+        self.query_one(Panes).open_pane(between, (LEFT, RIGHT) if wide else ())
+
+    def on_resize(self) -> None:
+        """Room decides what stands beside the open tab."""
+        self._arrange()
         self.flush(everything=True)
 
     def action_tab(self, step: int) -> None:
@@ -319,10 +344,12 @@ class JobScreen(ActingScreen):
             self.program.tell(f"No other line has: {filtered.sought}")
 
     def action_heartbeats(self) -> None:
-        """Shows or hides heartbeats from now on."""
-        self.view.lines.show_heartbeats = not self.view.lines.show_heartbeats
-        shown = "shown" if self.view.lines.show_heartbeats else "hidden"
-        self.view.lines.say(f"heartbeats are {shown} from here on")
+        """Shows all heartbeats, or hides them."""
+        log = self.view.lines
+        self.query_one("#events", EventLog).keep_place(log.toggle_heartbeats)
+        # The ring was made anew: what is picked from it has to be, too.
+        self._filter_entered(self.filtered.filter.source)
+        self.program.tell(f"heartbeats are {'shown' if log.show_heartbeats else 'hidden'}")
 
     def action_copy_id(self) -> None:
         """Copies the job's id."""

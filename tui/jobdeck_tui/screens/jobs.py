@@ -29,6 +29,7 @@ from jobdeck_tui.widgets.virtual_table import Cell, Columns, VirtualTable
 PREVIEW_FROM_ROWS = 30
 PREVIEW_BESIDE_FROM_COLUMNS = 180
 SMALL_ROWS = 16
+SMALL_COLUMNS = 60
 PREVIEW_RESTS_SECONDS = 0.3
 SETTLED_SECONDS = 1.0
 OPERATOR_RESTS_SECONDS = 10.0
@@ -185,6 +186,8 @@ class JobsScreen(ActingScreen):
             pieces.append((" range: move, then V ", "warn"))
         if shown.frozen:
             pieces.append((f" frozen, {shown.changes_while_frozen} changes since ", "warn"))
+        if self.size.width < SMALL_COLUMNS or self.size.height < SMALL_ROWS:
+            pieces.append((f" {SMALL_COLUMNS}×{SMALL_ROWS} or more shows details", "faint"))
         return pieces
 
     # Acts
@@ -200,6 +203,11 @@ class JobsScreen(ActingScreen):
     def seen_job(self, job_id: str) -> Job | None:
         """The job as the list shows it."""
         return self.deck.job_list.job(job_id)
+
+    def out_of_view(self, jobs: Sequence[Job]) -> int:
+        """How many of these the filter hides."""
+        shown = set(self.table.shown_ids)
+        return sum(job.job_id not in shown for job in jobs)
 
     def acts_confirmed(self) -> None:
         """The marks have done their work."""

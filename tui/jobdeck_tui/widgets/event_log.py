@@ -57,6 +57,19 @@ class EventLog(LineView, can_focus=True):
         self._side, self._found = 0, -1
         self.follow()
 
+    def keep_place(self, change: Callable[[], object]) -> None:
+        """Lets ``change`` hide or show lines; a log that stands still stays where it was among them."""
+        bottom = self.bottom_line()
+        change()
+        if bottom is not None and not self.following:
+            seq, lines = bottom.seq or 0, self._lines
+            numbers = range(lines.first, lines.end)
+            number = next((n for n in numbers if (lines.line(n).seq or 0) >= seq), lines.end - 1)
+            self._top = max(lines.first, number - self.size.height + 1)
+            self._seen_end = lines.end
+        self._found = -1
+        self._settle()
+
     def flush(self, *, ages: bool = False) -> None:
         """Draws what the ring gained since the last flush, or what only grew older where ``ages`` are shown."""
         if not self._lines.changed:
