@@ -68,6 +68,7 @@ async def test_a_running_drill_shows_what_is_still_expected_and_offers_to_heal()
         assert "< 7.00s" in awaited
         assert "H Heal now" in lines(pilot)[-1]
         deck.take_drill(a_drill())
+        deck.take_frame()  # as the feed does with each frame: it is drawn at the next look
         await pilot.pause(0.3)
         assert "H Heal now" not in lines(pilot)[-1]
 

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from jobdeck_tui.client.models import Job
 
 JOBS_MAX = 20
-MOVES = ("move(", "page(", "roll(", "choose(", "shift(", "top", "bottom", "home", "end", "leave", "command")
+MOVES = (
+    "move(",
+    "page(",
+    "roll(",
+    "choose(",
+    "screen.shift(",
+    "top",
+    "bottom",
+    "home",
+    "end",
+    "leave",
+    "command",
+)
 """Keys that only make sense under the finger."""
 Command = tuple[str, Callable[[], object]]
 

@@ -25,13 +25,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     """A screen whose body is drawn from the deck's state, a few times a second, only while it is shown."""
 
     TITLE_WORDS: ClassVar[str] = ""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back", show=False),
-        Binding("o", "export", "Export what is shown to a file", show=False),
-        Binding("w", "wrap", "Wrap long lines, or not", show=False),
-        Binding("h,left", "shift(-1)", "Text to the right", show=False),
-        Binding("l,right", "shift(1)", "Text to the left", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init_subclass__(cls, **inherits: bool) -> None:
         cls.BINDINGS = named(cls.__dict__.get("BINDINGS", ()))
