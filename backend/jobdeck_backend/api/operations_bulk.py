@@ -14,7 +14,7 @@ from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
 from jobdeck_backend.errors import InvalidInput, Refused
-from jobdeck_backend.jobs.terms import parse
+from jobdeck_backend.jobs.filter_terms import parse
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.store import rows
 from jobdeck_backend.store.searches import Search
