@@ -265,16 +265,16 @@ class DeckApp(GatedApp, inherit_bindings=False):
         self._close_messages_no_wait()
 
 
-def run(server: str | None, state_dir: Path | None) -> int:
-    """Runs the deck until it is left and gives the exit code.
+def run(server: str | None, state_dir: Path | None, *, read_only: bool = False) -> int:
+    """Runs the deck until it is left and gives the exit code; ``read_only``, it sends no act.
 
     ``server`` is a URL; without one the deck attaches to the backend of ``state_dir`` (default: the user's
     state directory), or starts one that ends with the deck.
     """
-    return run_on(Reaching(server, state_dir))
+    return run_on(Reaching(server, state_dir), read_only=read_only)
 
 
-def run_on(reaching: Reaching) -> int:
+def run_on(reaching: Reaching, *, read_only: bool = False) -> int:
     """Runs the deck on what ``reaching`` finds or starts, and stops that afterwards."""
     if refusal := refusal_without_terminal(os.environ.get("TERM")):
         sys.stderr.write(refusal + "\n")
@@ -283,6 +283,7 @@ def run_on(reaching: Reaching) -> int:
     app.deck.server_words = reaching.words
     app.deck.badge = reaching.badge
     app.deck.awaited = reaching.awaited
+    app.deck.read_only = read_only
     try:
         app.run()
     finally:

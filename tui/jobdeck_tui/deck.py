@@ -80,6 +80,7 @@ class Deck:
         self.server_words = ""
         self.start_words = ""
         self.badge = ""
+        self.read_only = False
         self.unreadable = 0
         self.awaited: Awaited | None = None
         self._notice: Notice | None = None
@@ -219,6 +220,8 @@ class Deck:
 
     def refusal(self) -> str:
         """Why no act may go out now; empty when acts may."""
+        if self.read_only:
+            return "Not sent: this deck is read-only."
         truth = self.truth()
         if not truth.live:
             return f"Not sent: {truth.text}. Acts go out only when LIVE."

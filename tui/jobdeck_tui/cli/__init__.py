@@ -14,6 +14,7 @@ from .options import Target, target_options
 
 COMMANDS = {
     "demo": "run",
+    "web": "web",
     "serve": "run",
     "submit": "submit",
     "list": "read",
@@ -65,9 +66,10 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, invoke_without_command=True, epilog=EPILOGUE)
 @target_options
+@click.option("--read-only", is_flag=True, help="Open the deck without any act: it only looks.")
 @click.version_option(package_name="jobdeck", message="jobdeck %(version)s")
 @click.pass_context
-def root(context: click.Context, target: Target) -> None:
+def root(context: click.Context, target: Target, *, read_only: bool) -> None:
     """See and steer asynchronous agent jobs on Dask.
 
     Without a command: the deck, on the server named or on a backend of its own.
@@ -76,7 +78,7 @@ def root(context: click.Context, target: Target) -> None:
     if context.invoked_subcommand is None:
         from .run import open_deck
 
-        context.exit(open_deck(target))
+        context.exit(open_deck(target, read_only=read_only))
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from .exits import USAGE, Exit
 from .options import Target, json_option
 
 
-def open_deck(target: Target) -> int:
+def open_deck(target: Target, *, read_only: bool) -> int:
     """Open the deck; give its exit code.
 
     Raises:
@@ -19,7 +19,7 @@ def open_deck(target: Target) -> int:
     refuse_without_terminal()
     from jobdeck_tui.app import run
 
-    return run(target.server, target.directory)
+    return run(target.server, target.directory, read_only=read_only)
 
 
 def refuse_without_terminal() -> None:

@@ -30,10 +30,13 @@ Params = Mapping[str, str | int | bool]
 
 
 class Http:
-    """Requests to one server. ``url`` has no path; close it when done."""
+    """Requests to one server. ``url`` has no path; close it when done. ``read_only`` ones send no change."""
 
-    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, *, read_only: bool = False, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
         self.url = url.rstrip("/")
+        self._read_only = read_only
         self._client = httpx.AsyncClient(
             base_url=self.url,
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
@@ -65,6 +68,8 @@ class Http:
             NotReachable: it was never sent. TimedOut: it was, and no answer came, or that of a server that broke.
             Denied, Refused, NotUnderstood: as they say.
         """
+        if self._read_only:
+            raise Refused("This deck is read-only.", status=403, code="read_only")
         try:
             return await self._exchange("POST", path, json=dict(body))
         except (*_BEFORE_SENDING, httpx.InvalidURL) as error:

@@ -68,7 +68,7 @@ class Link:
             return
         self._wire.deck.server_words = url.split("://", 1)[-1]
         self._say_progress("")
-        self._wire.api = Api(url)
+        self._wire.api = Api(url, read_only=self._wire.deck.read_only)
         self._wire.ready.set()
         async for item in Feed(self._wire.api, events=True).items():
             self._take(item)

@@ -34,7 +34,7 @@ class StatusBar(TextLine):
         ]
         if truth.link is Link.CONNECTING and deck.start_words:
             pieces.append((f" {deck.start_words} ", "faint"))
-        if deck.overview is not None and deck.overview.read_only:
+        if deck.read_only or (deck.overview is not None and deck.overview.read_only):
             pieces.append((" READ-ONLY ", "reverse"))
         if deck.overview is not None and deck.overview.storage.trouble:
             pieces.append((f" {STORAGE_WORDS.get(deck.overview.storage.state, 'NO DATABASE')} ", "reverse"))
