@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from .wayward import EVENT_STREAM, answer, frame
@@ -47,7 +48,7 @@ class TellingServer:
                 await reader.readexactly(int(length[1]) if length else 0)
                 writer.write(self._answer(method, path, query))
                 await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
@@ -97,3 +98,19 @@ async def telling(world: World) -> AsyncIterator[TellingServer]:
     async with server:
         told.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         yield told
+
+
+@contextmanager
+def told_beside(world: World) -> Iterator[str]:
+    """The server's URL, on a thread of its own: for a deck or a command that is not on this loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    server = telling(world)
+    try:
+        yield asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result().url
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

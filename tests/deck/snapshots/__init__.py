@@ -11,11 +11,10 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.hostile.corpus import HOSTILE
-
 from tests.deck.deck_driver import Clock, a_deck, a_job, program, running
 from tests.deck.screen_walk import deck_of, seen, settle, walk
 from tests.deck.world import World
+from tests.hostile.corpus import HOSTILE
 
 HERE = Path(__file__).parent
 SIZES = ((80, 24), (120, 36), (200, 50))
