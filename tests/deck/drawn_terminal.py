@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 _PIECE = re.compile(
     r"\x1b\[(?P<numbers>[\d;]*)(?P<move>[HJ])"
-    r"|(?P<unseen>\x1b\[[?>=]?[\d;$]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\))"
+    r"|(?P<unseen>\x1b\[[?<>=]?[\d;$]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\))"
     r"|(?P<text>[^\x1b]+)|(?P<broken>\x1b)",
 )
 

@@ -17,7 +17,6 @@ from jobdeck_tui.widgets.text_pane import TextPane
 from textual.pilot import Pilot
 
 from tests.deck.deck_driver import lines, program
-from tests.deck.drawn_terminal import DrawnTerminal
 from tests.deck.screen_walk import STOPS, deck_of, walk
 from tests.deck.telling_server import told_beside
 from tests.deck.test_deck_terminal import Terminal
@@ -116,7 +115,6 @@ def test_r38_no_byte_that_reaches_a_terminal_comes_from_a_job() -> None:
     assert re.findall(rb"\x1b.{0,20}", left) == []
     words = left.decode().replace("\r", "").replace("\n", "")
     assert {character for character in words if category(character) in ACTING} == set()
-    DrawnTerminal().feed(sent.decode())
 
 
 @pytest.fixture(scope="module")
