@@ -15,7 +15,7 @@ from jobdeck_tui.widgets.preview import Preview
 from textual.pilot import Pilot
 
 from .deck_driver import Clock, a_picture, burst, press, program, screen_text
-from .telling_server import telling
+from .telling_server import TellingServer, telling
 from .world import World
 
 ENDLESS = {"link", "follow"}
@@ -63,7 +63,7 @@ async def deck_of(world: World, columns: int, rows: int) -> AsyncIterator[tuple[
     """A live deck that has listed everything; Dask's own picture is given, for its times are the machine's."""
     clock = Clock()
     deck = Deck(clock.wall, clock.monotonic)
-    async with telling(world) as server:
+    async with telling(TellingServer(world)) as server:
         app = DeckApp(Reaching(server.url), deck)
         app.link.dask.poll = lambda **_: None  # type: ignore[method-assign]
         async with asyncio.timeout(60), app.run_test(size=(columns, rows), notifications=True) as pilot:

@@ -18,8 +18,12 @@ class TellingServer:
     """Answers by path, on the running loop."""
 
     def __init__(self, world: World) -> None:
-        self.world = world
         self.url = ""
+        self.tell(world)
+
+    def tell(self, world: World) -> None:
+        """Tells this world from now on."""
+        self.world = world
         self._answers = (
             (r"/v1/ops/overview", world.overview),
             (r"/v1/ops/queues", world.queues),
@@ -42,7 +46,7 @@ class TellingServer:
             path, _, query = target.partition("?")
             if method == "GET" and path.endswith("/stream"):
                 writer.write(EVENT_STREAM + self._frames(path))
-                await self._hold(reader, writer)
+                await self.hold(path, reader, writer)
             else:
                 length = re.search(r"content-length: (\d+)", head.lower())
                 await reader.readexactly(int(length[1]) if length else 0)
@@ -53,13 +57,14 @@ class TellingServer:
         finally:
             writer.close()
 
-    async def _hold(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def hold(self, path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Keeps a stream alive until the deck closes it."""
         closed = asyncio.ensure_future(reader.read())
         while not closed.done():
             writer.write(b": keepalive\n\n")
             await writer.drain()
             await asyncio.wait([closed], timeout=KEEPALIVE_S)
+        await asyncio.gather(closed, return_exceptions=True)
 
     def _frames(self, path: str) -> bytes:
         if path == "/v1/ops/events/stream":
@@ -91,9 +96,8 @@ class TellingServer:
 
 
 @asynccontextmanager
-async def telling(world: World) -> AsyncIterator[TellingServer]:
+async def telling(told: TellingServer) -> AsyncIterator[TellingServer]:
     """The server, until the end of the block."""
-    told = TellingServer(world)
     server = await asyncio.start_server(told.serve, "127.0.0.1", 0, limit=1 << 24)
     async with server:
         told.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -106,7 +110,7 @@ def told_beside(world: World) -> Iterator[str]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    server = telling(world)
+    server = telling(TellingServer(world))
     try:
         yield asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result().url
     finally:

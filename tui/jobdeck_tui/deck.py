@@ -118,6 +118,7 @@ class Deck:
         """A whole listing: jobs it does not have are gone, with their marks."""
         self.jobs.keep_only(job_ids)
         self.selection.keep_only(job_ids)
+        self._changed.intersection_update(job_ids)
 
     def forget_jobs(self, job_ids: Collection[str]) -> None:
         """Jobs that were pruned."""

@@ -12,6 +12,9 @@ from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.text_line import TextLine
 
+READ_SECONDS = 0.015
+"""So long at each draw: ten thousand unread events are there within some seconds, and no key waits."""
+
 
 class EventsScreen(DeckScreen):
     """A log over all jobs, filtered as it comes; scrolling up stops it, End goes on."""
@@ -51,9 +54,12 @@ class EventsScreen(DeckScreen):
     def flush_body(self, now: float, *, everything: bool) -> None:  # noqa: ARG002
         """Draws what came."""
         feed = self.deck.feed
-        feed.read(now)
+        feed.read(now, READ_SECONDS)
+        if feed.unread:
+            self.deck.fresh = True  # the rest at the next draw: keys must not wait for it
         follow = "FOLLOW" if self.log_view.following else "STOPPED (End or f goes on)"
         words = f" {number(feed.seen)} events seen, {number(len(feed.lines.lines))} kept  {follow}"
+        words += f"  {number(feed.unread)} being read" if feed.unread else ""
         self.query_one("#head", TextLine).show([(words, "faint")])
         self.query_one(FilterLine).refresh_line(feed.filter_source, len(feed.lines.lines), feed.seen)
         self.log_view.flush()
