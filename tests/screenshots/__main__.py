@@ -107,7 +107,7 @@ async def picture_all(app: DeckApp) -> list[Path]:
         await until(pilot, lambda: "failed, of 2 kinds" in shown(pilot))
         taken.append(take(pilot, "failures"))
         await pilot.press("enter")
-        await until(pilot, lambda: "Traceback" in shown(pilot) and "LOG of" in shown(pilot))
+        await until(pilot, lambda: "Traceback (most recent" in shown(pilot))
         taken.append(take(pilot, "failure"))
     return taken
 
