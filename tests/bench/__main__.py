@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tests.bench import churn, deck, heartbeats, latency, planning, recovery, submitting, throughput
+from tests.bench import deck, heartbeats, latency, planning, recovery, submitting, throughput
 from tests.bench.figures import Figure
 from tests.bench.server import Server, running_server
 
@@ -19,7 +19,6 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "planning": planning.measure,
     "heartbeats": heartbeats.measure,
     "deck": deck.measure,
-    "churn": churn.measure,
 }
 
 
