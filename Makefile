@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults mutants check fix screenshots bench clean
+.PHONY: help demo test faults mutants check fix screenshots snapshots bench clean
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ fix: .venv/dev  ## Mend what the linter can mend, and format
 
 screenshots: .venv/dev  ## Take the pictures of the README from the running program
 	@$(BIN)/python -m tests.screenshots
+
+snapshots: .venv/dev  ## Take anew what the tests hold every screen against
+	@$(BIN)/python -m tests.deck.snapshots
 
 bench: .venv/dev  ## Measure, beside bare Dask and bare SQLite; JSON on standard output (QUICK=1: fewer runs)
 	@$(BIN)/python -m tests.bench

@@ -1,6 +1,7 @@
 """The deck in a terminal of 120×36: how soon it shows, what it costs idle and with 10,000 jobs under change.
 
-Each update is a grant: a new row of a job, and a stored event of it.
+Each update is a grant: a new row of a job, and a stored event of it. How late the event loop is under them is
+seen from within (``watched_deck``), by a deck of its own, for looking costs something too.
 """
 
 import fcntl
@@ -15,16 +16,18 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 
 from tests.bench.figures import Figure, percentile, rounds
 from tests.bench.server import Server, wait_until
 from tests.bench.submitting import started
+from tests.bench.watched_deck import loop_lags_ms
 
 ROWS, COLUMNS = 36, 120
 JOBS = 10_000
@@ -38,12 +41,12 @@ PAUSED = "bench-paused"
 class Terminal:
     """A deck on a pseudo terminal whose output is read and kept."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.started_at = time.perf_counter()
         self.deck = subprocess.Popen(
-            [str(Path(sys.executable).with_name("jobdeck")), "--server", server.url],
+            command,
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -60,6 +63,12 @@ class Terminal:
     def shows(self, pattern: str) -> bool:
         """Whether something like it was drawn since the start."""
         return re.search(pattern.encode(), self._seen) is not None
+
+    def show_events(self) -> None:
+        """Goes to the events, and waits until all that are kept were read."""
+        os.write(self._master, b"5")
+        wait_until(lambda: self.shows(r" kept  \w+ "), 20)
+        wait_until(lambda: b"being read" not in self._seen[self._seen.rindex(b" kept  ") :][:60], 60)
 
     def answer_s(self, key: bytes) -> float:
         """From a key, given in a moment of rest, until something of its effect is drawn."""
@@ -89,9 +98,13 @@ class Terminal:
 
 
 @contextmanager
-def opened(server: Server) -> Iterator[Terminal]:
-    """A deck that is live."""
-    terminal = Terminal(server)
+def opened(server: Server, lags: Path | None = None) -> Iterator[Terminal]:
+    """A deck that is live; with ``lags``, one that writes there how late its loop is."""
+    if lags is None:
+        command = [str(Path(sys.executable).with_name("jobdeck")), "--server", server.url]
+    else:
+        command = [sys.executable, "-m", "tests.bench.watched_deck", server.url, str(lags)]
+    terminal = Terminal(command)
     try:
         wait_until(lambda: terminal.shows("LIVE"), 20)
         yield terminal
@@ -130,6 +143,17 @@ def under_updates(server: Server, terminal: Terminal, rate: float) -> Watched:
     return watched
 
 
+def lag_under_updates(server: Server) -> float:
+    """How late a deck's event loop is under the greatest load, p99 in milliseconds, once all jobs are listed."""
+    with TemporaryDirectory() as directory:
+        lags = Path(directory) / "lags"
+        with opened(server, lags) as terminal:
+            cpu_percent(terminal, SETTLED_S)
+            lags.write_text("")
+            under_updates(server, terminal, HARD_UPDATES_PER_SECOND)
+        return percentile(loop_lags_ms(lags), 0.99)
+
+
 def key_answers_ms(terminal: Terminal) -> list[float]:
     """Moves the cursor to and fro, as fast as somebody who looks at each step."""
     return [1_000 * terminal.answer_s(key) for key in (b"j", b"k") * 50]
@@ -157,7 +181,9 @@ def measure(server: Server) -> list[Figure]:
         busy = [under_updates(server, terminal, UPDATES_PER_SECOND) for _ in range(rounds(3, 1))]
         memory = [terminal.process.memory_info().rss / 1e6]
         hard = [under_updates(server, terminal, HARD_UPDATES_PER_SECOND) for _ in range(rounds(3, 1))]
+        terminal.show_events()
         memory_after_hard = [terminal.process.memory_info().rss / 1e6]
+    lags = [lag_under_updates(server) for _ in range(rounds(3, 1))]
     return [
         Figure("deck: exec → first frame", "s", frames, 0.6),
         Figure("deck: idle", "% of a core", idle, 1),
@@ -166,6 +192,7 @@ def measure(server: Server) -> list[Figure]:
         Figure("deck: 10,000 jobs listed, resident", "MB", memory, 60),
         *_figures_under_updates(HARD_UPDATES_PER_SECOND, hard),
         Figure("deck: 10,000 jobs and 10,000 events, resident", "MB", memory_after_hard, 120),
+        Figure("deck: under 1,000 updates and events a second, lag of its loop, p99", "ms", lags, 20),
     ]
 
 

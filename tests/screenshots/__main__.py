@@ -4,6 +4,7 @@ Run by ``make screenshots``. SVG files always; PNG files beside them where a Chr
 """
 
 import asyncio
+import json
 import re
 import shutil
 import subprocess
@@ -13,10 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jobdeck_tui.app import DeckApp
+from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.embedded import EmbeddedBackend
 from jobdeck_tui.demo.deck import DemoReaching
 from jobdeck_tui.demo.workload import BACKEND_OPTIONS
 from jobdeck_tui.screens.jobs import JobsScreen
+from playwright.sync_api import sync_playwright
 from textual.pilot import Pilot
 
 HERE = Path(__file__).resolve().parents[2] / "screenshots"
@@ -81,9 +84,17 @@ async def picture_all(app: DeckApp) -> list[Path]:
         await pilot.press("2")
         await until(pilot, lambda: agreeing(shown(pilot)) and "Waits for" in shown(pilot), rest=0)
         taken.append(take(pilot, "cluster"))
-        await pilot.press("4", "a", "enter", *"scheduler-loss", "enter")
+        await pilot.press("6")
+        await until(pilot, lambda: "contract_review" in shown(pilot))
+        taken.append(take(pilot, "queues"))
+        await pilot.press("4")
+        await until(pilot, lambda: "scheduler" in shown(pilot))
+        await pilot.press("a", "enter", *"scheduler-loss", "enter")
         await until(pilot, lambda: "PASSED" in shown(pilot) and " 0 running restart" not in shown(pilot))
         taken.append(take(pilot, "drill"))
+        await pilot.press("3")
+        await until(pilot, lambda: "Owner" in shown(pilot))
+        taken.append(take(pilot, "recovery"))
         await pilot.press("1")
         drill = next(iter(app.deck.drills.values()))
         resumed = next(one.job_id for one in drill.evidence if one.attempt > 1 and one.stages_before)
@@ -91,7 +102,49 @@ async def picture_all(app: DeckApp) -> list[Path]:
         app.open_job(resumed, "stages")
         await until(pilot, lambda: "completed once each" in shown(pilot))
         taken.append(take(pilot, "job"))
+        await fail_some(app.deck.server_words)
+        await pilot.press("escape", "7")
+        await until(pilot, lambda: "failed, of 2 kinds" in shown(pilot))
+        taken.append(take(pilot, "failures"))
     return taken
+
+
+async def fail_some(server: str) -> None:
+    """Jobs that fail as they are told to, in two stages."""
+    async with Api(f"http://{server}") as api:
+        for number, stage in enumerate(("fetch", "fetch", "judge")):
+            work = {"stages": [{"name": "read"}, {"name": stage, "fail": True}]}
+            await api.submit(
+                {"agent_type": "probe", "input": json.dumps(work), "job_id": f"nightly-{stage}-{number}"}
+            )
+
+
+def picture_browser(server: str, browser: str) -> str:
+    """The same deck in a real browser, as ``jobdeck web`` serves it; the picture's name."""
+    path = HERE / "browser.png"
+    command = [sys.executable, "-c", "from jobdeck_tui.cli import main; main()", "web"]
+    with subprocess.Popen(
+        [*command, "--port", "0", "--json", "--server", server], stdout=subprocess.PIPE, text=True
+    ) as serving:
+        assert serving.stdout is not None
+        url = json.loads("".join(iter(serving.stdout.readline, "}\n")) + "}")["url"]
+        with sync_playwright() as driver:
+            running = driver.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+            page = running.new_page(viewport={"width": 1280, "height": 760})
+            drawn: list[str] = []
+            page.on(
+                "websocket", lambda socket: socket.on("framereceived", lambda said: drawn.append(str(said)))
+            )
+            page.goto(url)
+            while "took" not in "".join(drawn):
+                page.wait_for_timeout(200)
+            page.click("#terminal")
+            page.keyboard.press("j")
+            page.wait_for_timeout(1_500)
+            page.screenshot(path=path)
+            running.close()
+        serving.terminate()
+    return path.name
 
 
 def to_png(path: Path, browser: str) -> None:
@@ -109,12 +162,14 @@ def main() -> int:
     HERE.mkdir(exist_ok=True)
     state_dir = Path(tempfile.mkdtemp(prefix="jobdeck-pictures-"))
     backend = EmbeddedBackend(state_dir, BACKEND_OPTIONS)
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     try:
         taken = asyncio.run(picture_all(DeckApp(DemoReaching(backend))))
+        if browser is not None:
+            sys.stdout.write(f"{picture_browser(backend.start().url, browser)}\n")
     finally:
         backend.stop()
         shutil.rmtree(state_dir, ignore_errors=True)
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     for path in taken:
         if browser is not None:
             to_png(path, browser)

@@ -176,6 +176,7 @@ class Deck:
         """A whole listing: jobs it does not have are gone, with their marks."""
         self.jobs.keep_only(job_ids)
         self.selection.keep_only(job_ids)
+        self._changed.intersection_update(job_ids)
         self.alerts.begin()
 
     def forget_jobs(self, job_ids: Collection[str]) -> None:

@@ -14,6 +14,7 @@ from .options import Target, server_url, target_options
 
 COMMANDS = {
     "demo": "run",
+    "web": "web",
     "serve": "run",
     "config": "config",
     "submit": "submit",

@@ -22,8 +22,8 @@ Answer = TypeVar("Answer")
 class Api:
     """One server. Used as an async context manager, or closed by hand."""
 
-    def __init__(self, url: str, http: Http | None = None) -> None:
-        self.http = http or Http(url)
+    def __init__(self, url: str, http: Http | None = None, *, read_only: bool = False) -> None:
+        self.http = http or Http(url, read_only=read_only)
 
     @property
     def url(self) -> str:

@@ -30,12 +30,11 @@ Params = Mapping[str, str | int | bool]
 
 
 class Http:
-    """Requests to one server. ``url`` has no path; close it when done."""
+    """Requests to one server. ``url`` has no path; close it when done. ``read_only`` ones send no change."""
 
     def __init__(
         self, url: str, *, read_only: bool = False, transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
-        """``read_only`` refuses everything that would change something before it is sent."""
         self.url = url.rstrip("/")
         self._read_only = read_only
         self._client = httpx.AsyncClient(
@@ -70,7 +69,7 @@ class Http:
             Denied, Refused, NotUnderstood: as they say.
         """
         if self._read_only:
-            raise Refused("this deck was started with --read-only", status=0, code="read_only")
+            raise Refused("This deck is read-only.", status=403, code="read_only")
         try:
             return await self._exchange("POST", path, json=dict(body))
         except (*_BEFORE_SENDING, httpx.InvalidURL) as error:

@@ -4,6 +4,7 @@ While another screen is shown nothing is decoded: the newest events wait as they
 """
 
 from collections import deque
+from time import perf_counter
 from typing import Protocol
 
 from jobdeck_tui.client.fields import Unreadable
@@ -11,7 +12,7 @@ from jobdeck_tui.client.models import Event
 from jobdeck_tui.core.event_lines import EventLines, line_of
 from jobdeck_tui.core.filtered_lines import FilteredLines
 
-EVENTS_KEPT_MAX = 2_000
+EVENTS_KEPT_MAX = 10_000
 WAITING_CHARACTERS_MAX = 4_000_000
 """All that wait unread, together. Of one that was read only its line is kept."""
 
@@ -55,9 +56,15 @@ class EventFeed:
             self._read(self._take())
             self.filtered.update(now)
 
-    def read(self, now: float) -> None:
-        """Reads what waits, for somebody who looks at ``lines`` now."""
-        while self._waiting:
+    @property
+    def unread(self) -> int:
+        """How many wait to be read."""
+        return len(self._waiting)
+
+    def read(self, now: float, within: float = float("inf")) -> None:
+        """Reads what waits, oldest first, for somebody who looks at ``lines``; stops after ``within`` seconds."""
+        stop = perf_counter() + within
+        while self._waiting and perf_counter() < stop:
             self._read(self._take())
         self.filtered.update(now)
 

@@ -68,7 +68,6 @@ class Link:
         from jobdeck_tui.client.api import Api
         from jobdeck_tui.client.errors import ClientError
         from jobdeck_tui.client.feed import Feed
-        from jobdeck_tui.client.http import Http
 
         try:
             url = await self._reach.reach(self._say_progress)
@@ -79,7 +78,7 @@ class Link:
         self._wire.deck.server_url = url
         self._say_progress("")
         log.info("server %s", url)
-        self._wire.api = Api(url, Http(url, read_only=self._wire.deck.read_only))
+        self._wire.api = Api(url, read_only=self._wire.deck.read_only)
         self._wire.ready.set()
         async for item in Feed(self._wire.api, events=True).items():
             self._take(item)

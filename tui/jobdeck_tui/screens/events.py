@@ -13,6 +13,8 @@ from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.text_line import TextLine
 
 EVENTS_HINT = 'type:tool name:web* age<5m !type:llm "free text"   n N from line to line, tab completes'
+READ_SECONDS = 0.015
+"""So long at each draw: ten thousand unread events are there within some seconds, and no key waits."""
 
 
 class EventsScreen(DeckScreen):
@@ -58,9 +60,12 @@ class EventsScreen(DeckScreen):
     def flush_body(self, now: float, *, everything: bool) -> None:  # noqa: ARG002
         """Draws what came."""
         feed = self.deck.feed
-        feed.read(now)
+        feed.read(now, READ_SECONDS)
+        if feed.unread:
+            self.deck.fresh = True  # the rest at the next draw: keys must not wait for it
         follow = "FOLLOW" if self.log_view.following else "STOPPED (End or f goes on)"
         words = f" {number(feed.seen)} events seen, {number(len(feed.lines.lines))} kept  {follow}"
+        words += f"  {number(feed.unread)} being read" if feed.unread else ""
         self.query_one("#head", TextLine).show([(words, "faint")])
         self.query_one(FilterLine).refresh_line(
             feed.filtered.filter.source, len(feed.lines.lines), len(feed.every.lines)

@@ -1,0 +1,94 @@
+"""Eight hours of a restless server, compressed: what the deck keeps is what it shows, and no more."""
+
+import asyncio
+import gc
+from collections.abc import Callable
+from itertools import cycle
+
+import pytest
+from jobdeck_tui.app import DeckApp
+from jobdeck_tui.client import sse
+from jobdeck_tui.core import event_feed
+from jobdeck_tui.reaching import Reaching
+
+from .deck_driver import press
+from .telling_server import TellingServer, telling
+from .world import World
+
+JOBS, EVENTS, EVENTS_KEPT = 60, 100, 500
+LOOKS_AT = (15, 25, 35, 55, 65, 75)
+"""Connections, each with other jobs than the one before: eight hours of one lost every six minutes. What is
+drawn at a moment is kept as long as it is drawn, so that the smallest of some looks counts.
+"""
+KEYS = (
+    "enter",
+    "escape",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "enter",
+    "escape",
+    "8",
+    "1",
+    "question_mark",
+    "escape",
+)
+GROWN_OBJECTS_MAX = 2_000
+
+
+class RestlessServer(TellingServer):
+    """Closes each feed when it has told everything; after that there are other jobs."""
+
+    turn = 0
+    listed: Callable[[], bool]
+
+    async def hold(self, path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not path.startswith("/v1/ops/"):
+            await super().hold(path, reader, writer)
+            return
+        closed = asyncio.ensure_future(reader.read())
+        while not self.listed() and not closed.done():
+            await asyncio.wait([closed], timeout=0.005)
+        closed.cancel()
+        await asyncio.gather(closed, return_exceptions=True)
+        self.turn += 1
+        self.tell(a_world(self.turn))
+
+
+def a_world(turn: int) -> World:
+    return World(lambda plain: f"{plain}-{turn}", EVENTS, JOBS)
+
+
+def objects() -> int:
+    gc.collect()
+    gc.collect()
+    return len(gc.get_objects())
+
+
+def test_eight_hours_of_churn_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "RETRY_FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(event_feed, "EVENTS_KEPT_MAX", EVENTS_KEPT)
+    keys = cycle(KEYS)
+
+    async def go() -> list[int]:
+        server = RestlessServer(a_world(0))
+        seen: list[int] = []
+        async with telling(server):
+            app = DeckApp(Reaching(server.url))
+            server.listed = lambda: (
+                {job.job_id for job in app.deck.jobs} == {job["job_id"] for job in server.world.jobs}
+            )
+            async with asyncio.timeout(110), app.run_test(size=(120, 36)) as pilot:
+                for turn in LOOKS_AT:
+                    while server.turn < turn:
+                        await press(pilot, next(keys))
+                    await press(pilot, "escape", "5", "1")
+                    seen.append(objects())
+                assert app.deck.feed.seen >= EVENTS * LOOKS_AT[-1]
+        return seen
+
+    seen = asyncio.run(go())
+    assert min(seen[3:]) - min(seen[:3]) < GROWN_OBJECTS_MAX, seen
