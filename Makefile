@@ -12,11 +12,11 @@ help:  ## Say what can be made
 demo: .venv/run  ## Review this machine's licence texts on an embedded cluster, in the deck
 	@$(BIN)/jobdeck demo
 
-test: .venv/dev  ## Run all tests
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+test: .venv/dev  ## Run all tests but those of make faults
+	@$(BIN)/python -m pytest -n 3 --dist worksteal --ignore tests/faults
 
-faults: .venv/dev  ## Run only the tests that kill and stop processes (SEED=n or n-m: seeded storms of faults)
-	@$(BIN)/python -m $(if $(SEED),tests.storm $(SEED),pytest tests/faults)
+faults: .venv/dev  ## Run the tests that kill and stop processes (SEED=n or n-m: seeded storms of faults instead)
+	@$(BIN)/python -m $(if $(SEED),tests.storm $(SEED),pytest -n 3 --dist worksteal tests/faults)
 
 mutants: .venv/dev  ## Put faults in on purpose: each must be found by a test
 	@$(BIN)/python tests/mutants.py
