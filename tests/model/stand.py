@@ -64,7 +64,8 @@ class Stand(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
-        self.settings = Settings(state_dir=self.directory, lost_attempts_max=2)
+        # Time goes in leaps here, and nobody has to be waited for who could not be heard meanwhile.
+        self.settings = Settings(state_dir=self.directory, lost_attempts_max=2, heartbeat_s=0.0)
         shutil.copy(self.template, self.settings.database_path)
         self.elapsed = 0.0
         clock.time = SimpleNamespace(monotonic=lambda: self.elapsed)
