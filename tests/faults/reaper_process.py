@@ -10,9 +10,9 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Future
 from pathlib import Path
 
+from jobdeck_backend.commands.recovery import Step
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.recovery.plan import Action
 from jobdeck_backend.recovery.reaper import Applied, Reaper
@@ -28,12 +28,12 @@ class TellingReaper(Reaper):
 
     stops = False
 
-    def _submit(self, lease: Lease, action: Action) -> "Future[bool]":
+    async def _write(self, lease: Lease, steps: Sequence[Step]) -> list[bool]:
         if self.stops:
             self.stops = False
-            tell(planned=action.job_id)
+            tell(planned=len(steps))
             os.kill(os.getpid(), signal.SIGSTOP)
-        return super()._submit(lease, action)
+        return await super()._write(lease, steps)
 
     async def _apply(self, actions: Sequence[Action]) -> list[Applied]:
         applied = await super()._apply(actions)

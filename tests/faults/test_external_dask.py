@@ -76,8 +76,8 @@ def test_r23_an_absent_scheduler_is_waited_for_and_its_return_is_a_new_epoch(att
     late = backend.submit({"name": "only"})
     dask.scheduler()
     dask.worker("two", **environment(backend))
-    assert backend.wait_for(late)["outcome"] == "succeeded"
-    assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    assert backend.wait_for(late, timeout_s=60)["outcome"] == "succeeded"
+    assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
     backend.assert_no_stage_repeated(job_id, NAMES)
     assert backend.epoch() == epoch + 1
     assert backend.overview()["scheduler"]["id"] != first_id
@@ -90,7 +90,7 @@ def test_r23_an_external_worker_that_was_killed_is_missed_at_once(attach, dask) 
     job_id = backend.submit(*STAGES)
     os.kill(backend.wait_for_stage(job_id, "s2", 30), signal.SIGKILL)
     dask.worker("two", **environment(backend))
-    assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
     first, second = backend.attempts(job_id)
     assert (first.worker, first.end_reason, second.worker) == ("one", "worker lost", "two")
     backend.assert_no_stage_repeated(job_id, NAMES)
@@ -115,7 +115,7 @@ def test_workers_that_cannot_run_jobs_are_named_with_the_reason_and_get_none(att
     assert "database" in unfit["elsewhere"]
     assert overview["slots"]["total"] == 1, "nothing is promised on their slots"
     for job_id in jobs:
-        assert backend.wait_for(job_id)["outcome"] == "succeeded"
+        assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
         assert [one.worker for one in backend.attempts(job_id)] == ["good"]
     assert not (dask.directory / "jobdeck.db").exists(), "asking makes no database"
 

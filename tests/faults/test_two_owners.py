@@ -84,7 +84,7 @@ def test_r17_an_owner_stopped_between_plan_and_write_changes_nothing_when_it_goe
         former.wait_for(epoch=1)
         shared.lose_job("one")
         wait_until(former.is_stopped, 10, what="the owner sleeps over its plan")
-        assert former.told()[-1] == {"planned": "one"}
+        assert former.told()[-1] == {"planned": 1}
         second = Owner(directory, "second")
         second.wait_for(epoch=2)
         second.wait_for(job_id="one", skipped=None)
