@@ -157,8 +157,10 @@ def test_every_read_of_the_operations_api_is_understood(url):
         assert detail.why_text
         assert detail.job.deadline == pytest.approx(time.time() + 300, abs=30)
         assert (await api.why("read-me"))[1]
-        while (await api.overview()).slots_total < 2:  # the workers may still be starting
-            await asyncio.sleep(0.1)
+        reading = Reading(api)
+        await reading.until(lambda item: isinstance(item, OverviewSeen) and item.overview.slots_total == 2)
+        await reading.close()
+        assert (await api.overview()).slots_total == 2
         assert len((await api.cluster()).workers) == 2
         assert {queue.name for queue in await api.queues()} >= {detail.job.queue}
         assert await api.workflows()
