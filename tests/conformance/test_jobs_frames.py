@@ -42,6 +42,16 @@ ARTIFACTS = {
     "citation_use": ("content", "url"),
     "output": ("content", "output_category"),
     "todo": ("content", "source"),
+    "file": (
+        "content_url",
+        "file_path",
+        "artifact_id",
+        "kind",
+        "mime_type",
+        "size_bytes",
+        "sha256",
+        "inline",
+    ),
 }
 
 

@@ -157,14 +157,17 @@ def test_every_read_of_the_operations_api_is_understood(url):
         assert detail.why_text
         assert detail.job.deadline == pytest.approx(time.time() + 300, abs=30)
         assert (await api.why("read-me"))[1]
+        reading = Reading(api)
+        await reading.until(lambda item: isinstance(item, OverviewSeen) and item.overview.slots_total == 2)
+        await reading.close()
         assert (await api.overview()).slots_total == 2
         assert len((await api.cluster()).workers) == 2
         assert {queue.name for queue in await api.queues()} >= {detail.job.queue}
         assert await api.workflows()
         assert (await api.report("read-me")).job_id == "read-me"
-        await api.pause_queue(detail.job.queue)
+        assert (await api.set_paused(detail.job.queue, paused=True)).paused
         assert (await api.overview()).paused == (detail.job.queue,)
-        await api.resume_queue(detail.job.queue)
+        assert not (await api.set_paused(detail.job.queue, paused=False)).paused
 
     asking(url, work)
 

@@ -138,6 +138,15 @@ def test_schemas_and_stages_are_listed(backend) -> None:
     assert agents["compiled"]["input_schema"] == views["compiled"]["input_schema"]
 
 
+def test_the_forecast_tells_of_them_and_a_strict_one_can_be_asked_about(backend) -> None:
+    forecast = backend.http.get("/v1/ops/forecast", params={"agent_type": "talk"}).json()
+    assert {one["workflow"] for one in forecast["workflows"]} >= {"talk", "from_package", "contract_review"}
+    assert forecast["asked"]["workflow"] == "talk"
+    refused = backend.http.get("/v1/ops/forecast", params={"agent_type": "raises"})
+    assert refused.status_code == 400
+    assert "nothing_of_that_name" in refused.text
+
+
 def test_broken_ones_are_told_at_start_and_when_they_are_asked_for(backend) -> None:
     broken = {one["name"]: one["problem"] for one in backend.http.get("/v1/ops/workflows").json()["broken"]}
     says = {

@@ -39,7 +39,7 @@ def forecast(
     """When a job submitted now would be done, and whether a deadline could be promised. Nothing is stored."""
     at = now()
     asked = None if agent_type is None else workflow_named(agent_type)
-    names = [one.name for one in registry.WORKFLOWS if not one.internal]
+    names = [one.name for one in registry.known() if not one.internal]
     with serving.database.read() as tx:
         line = read_line(tx, names, at, serving.terms())
         answer = {

@@ -29,7 +29,10 @@ _WORDS = frozenset(
 @router.get(
     "/jobs/{job_id}/bundle",
     response_class=Response,
-    responses={200: {"content": {ARCHIVE: {}}}, **NOT_FOUND},
+    responses={
+        200: {"content": {ARCHIVE: {"schema": {"type": "string", "format": "binary"}}}},
+        **NOT_FOUND,
+    },
 )
 def incident_bundle(
     job_id: str,

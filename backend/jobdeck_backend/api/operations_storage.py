@@ -28,8 +28,15 @@ router = APIRouter(prefix="/v1/ops", tags=["operations API: storage"])
 DATABASE = "application/vnd.sqlite3"
 WEEK_S = 7 * 86_400.0
 PRUNE: dict[int | str, dict[str, Any]] = {
+    202: {"description": "it has begun", "model": schemas.Pruning},
     409: {"description": "a pruning is under way"},
     503: {"description": "the database cannot be written"},
+}
+BACKUP: dict[int | str, dict[str, Any]] = {
+    200: {"content": {DATABASE: {"schema": {"type": "string", "format": "binary"}}}},
+    409: {"description": "a PostgreSQL database"},
+    503: {"description": "the database cannot be written"},
+    507: {"description": "no room for a copy"},
 }
 
 
@@ -89,7 +96,7 @@ async def pruning(serving: Serving) -> Response:
 @router.post(
     "/backup",
     response_class=FileResponse,
-    responses={200: {"content": {DATABASE: {}}}, 507: {"description": "no room for a copy"}},
+    responses=BACKUP,
 )
 async def backup(serving: Serving, act: Act = UNSAID) -> FileResponse:
     """A copy of the database as it is now, checked, as a file to restore from; nobody waits for it."""

@@ -11,12 +11,15 @@ from jobdeck_backend.workflows.registry import Workflow
 
 
 def workflow_named(name: str) -> Workflow:
-    """The workflow a caller may ask for. Raises ``UnknownWorkflow``."""
+    """The workflow a caller may ask for. Raises ``UnknownWorkflow``, of a broken one with what is wrong."""
     workflow = registry.find(name)
-    if workflow is None or workflow.internal:
-        known = [one.name for one in registry.WORKFLOWS if one.public]
-        raise UnknownWorkflow(f"unknown agent_type; the known ones are: {', '.join(known)}", known=known)
-    return workflow
+    if workflow is not None and not workflow.internal:
+        return workflow
+    for one in registry.broken():
+        if one.name == name:
+            raise UnknownWorkflow(f"workflow {name} cannot be used: {one.problem}; nothing was stored")
+    known = [one.name for one in registry.known() if one.public]
+    raise UnknownWorkflow(f"unknown agent_type; the known ones are: {', '.join(known)}", known=known)
 
 
 def checked(
