@@ -22,7 +22,7 @@ def text(rows):
 @pytest.mark.parametrize("width", [80, 120])
 def test_workers_that_get_no_jobs_are_named_with_the_reason(width):
     found = told(unfit={"w7": "the package jobdeck is not installed\x1b[2J there"})
-    assert "1 worker unfit" in text([strip(found, None, width)])
+    assert "1 worker unfit" in text([strip(found, None, (), width)])
     said = text(cluster_rows(found, None, (), NOW, width))
     assert "w7 gets no jobs: the package jobdeck is not installed" in said
     assert "\x1b" not in said

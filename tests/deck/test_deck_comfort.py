@@ -305,7 +305,7 @@ async def test_a_deck_that_only_reads_says_so_and_lets_no_act_out():
         assert "READ-ONLY" in lines(pilot)[0]
         await press(pilot, "c")
         await pilot.pause()
-        assert "--read-only" in screen_text(pilot)
+        assert "Not sent: this deck is read-only." in screen_text(pilot)
         assert not deck.acts.history()
     with pytest.raises(Refused, match="read-only"):
         await Http("http://127.0.0.1:9", read_only=True).post("/v1/ops/jobs/one/cancel", {})

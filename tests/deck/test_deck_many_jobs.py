@@ -44,8 +44,12 @@ def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> 
                 lambda: "by id" in screen_text(pilot) and "server: all 150" in screen_text(pilot),
             )
             assert f"filter: state:failed queue:queue-1  150 of {COUNT}" in screen_text(pilot)
-            shown = list(deck.job_list.arrange(deck.now()))
-            assert shown == sorted(shown)
+
+            def shown() -> list[str]:
+                return list(deck.job_list.arrange(deck.now()))
+
+            await until(pilot, lambda: shown() == sorted(shown()))
+            assert len(shown()) == 150
             await press(pilot, "S", "escape")
             await until(pilot, lambda: f"many-{COUNT - 1:06d}" in screen_text(pilot))
             await press(pilot, "G")

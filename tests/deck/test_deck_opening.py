@@ -143,8 +143,8 @@ def test_a_damaged_view_is_one_warning_and_the_deck_opens(tmp_path: Path) -> Non
 
 def test_grace_theme_and_mouse_are_the_config_files_and_an_unknown_theme_names_those_there_are() -> None:
     app = DeckApp(NoServer(), a_deck())
-    Opening(config=read_config({"grace_seconds": 7, "theme": "textual-light"})).prepare(app)
-    assert (app.deck.acts.grace_seconds, app.theme) == (7, "textual-light")
+    Opening(config=read_config({"grace_seconds": 7, "theme": "light"})).prepare(app)
+    assert (app.deck.acts.grace_seconds, app.theme) == (7, "light")
     Opening(Profile("x", grace_seconds=0), read_config({"theme": "beauty"})).prepare(app)
     assert app.deck.acts.grace_seconds == 0
     notice = app.deck.notice(app.deck.now())

@@ -148,6 +148,8 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def _draw(self) -> None:
         """Draws what is new, within two looks; at rest once a second, for ages and countdowns."""
+        if not self.is_running:
+            return  # the screens are taken down one after another
         if self.deck.graces():
             self.send_due_acts()
         self.ring()

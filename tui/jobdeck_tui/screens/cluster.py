@@ -189,7 +189,7 @@ class ClusterScreen(DeckScreen):
                 f"Dask's pages: {trouble}{f' (its figures: {url})' if url else ''}.", severity="warning"
             )
             return
-        self.program.copy_words(page, "address of Dask's pages")
+        self.program.copy_words(page, f"Dask's pages ({page})")
         if has_desktop(os.environ):
             self.program.open_url(page)
 
