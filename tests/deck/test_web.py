@@ -143,9 +143,8 @@ def test_r38_an_address_in_a_jobs_report_is_no_link(
         deck.page.on("console", lambda message: said.append(message.text))
 
         def taken_for_a_link() -> bool:
-            deck.page.mouse.move(
-                x, box["y"] + 1
-            )  # links are looked for once a line, maybe before it was drawn
+            # From another line: links are looked for once a line, and that may be before it was drawn.
+            deck.page.mouse.move(x, box["y"] + 1)
             deck.page.mouse.move(x, y)
             return deck.page.locator(".xterm-cursor-pointer").count() > 0
 
