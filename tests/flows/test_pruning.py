@@ -52,10 +52,9 @@ def prune(backend: RunningBackend, older_than_s: float = 0, *, dry_run: bool = F
 
 
 def finished(backend: RunningBackend, *names: str, **body: Any) -> list[str]:
-    """Probe jobs that have succeeded, by these ids."""
+    """Probe jobs that have succeeded one after the other, by these ids."""
     for name in names:
         backend.submit({"name": "only", "tokens": 5}, job_id=name, **body)
-    for name in names:
         backend.wait_for(name, "success")
     return list(names)
 

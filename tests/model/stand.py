@@ -25,6 +25,8 @@ from jobdeck_backend.store.writer import Writer
 
 MEMORY = Path("/dev/shm")
 TABLES = ("admissions", "jobs", "attempts", "stages")
+# What an execution that lost its job had to say is kept with it, however late: no part of the job.
+ASIDE = {"late_output", "traceback"}
 # A predecessor inherits nearer deadlines: the one column by which a step may change a job it is not about.
 INHERITED = "dispatch_deadline"
 
@@ -226,7 +228,8 @@ class Stand(RuleBasedStateMachine):
                 if table in {"admissions", "jobs"}:
                     found.setdefault(row["job_id"], {"attempts": [], "stages": []}).update(row)
                 else:
-                    found[row["job_id"]][table].append(dict(row))
+                    kept = {name: row[name] for name in row.keys() if name not in ASIDE}  # noqa: SIM118
+                    found[row["job_id"]][table].append(kept)
         assert self.look.execute("SELECT count(*) FROM audit").fetchone()[0] == self.acts
         return found
 
