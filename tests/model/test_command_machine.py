@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule, run_state_machine_as_test
 from job_model import Execution, ModelJob
 from jobdeck_backend import clock
-from jobdeck_backend.commands import delivery
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.recovery.reaper import ROLE
-from jobdeck_backend.store import leases
+from jobdeck_backend.store import dispatch, leases
 from operator_steps import OperatorSteps
 from stand import SELDOM, Stand, among
 from worker_steps import WorkerSteps
@@ -124,7 +123,7 @@ class CommandMachine(WorkerSteps, OperatorSteps):
         for _ in range(2):
             self.add_worker()
         back = self.delivered()
-        assert self.run(delivery.take_back_other_epochs, self.epoch) == len(back)
+        assert self.run(dispatch.take_back_other_epochs, self.epoch) == len(back)
         for job in back:
             job.delivered = False
         self.touch(*back)

@@ -50,8 +50,3 @@ def take_back_unstarted(tx: Connection, job_ids: Sequence[str]) -> list[str]:
     unstarted = sorted(dispatch.unstarted(tx, job_ids))
     dispatch.take_back(tx, unstarted)
     return unstarted
-
-
-def take_back_other_epochs(tx: Connection, epoch: int) -> int:
-    """A new scheduler knows nothing: return what ended ones held. Answers how many."""
-    return dispatch.take_back_other_epochs(tx, epoch)

@@ -1,5 +1,6 @@
 """What every drill looks for: jobs taken back, jobs running again; and how it ends in a judgement."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,7 @@ class Expectation:
     first: bool = False
 
 
-class Watch:
+class Watch(ABC):
     """The expectations of one drill that were not seen yet. Each kind of fault has its own."""
 
     give_up_s = GIVE_UP_S
@@ -62,8 +63,9 @@ class Watch:
         """The executions that the fault ends."""
         return self._before.attempts
 
+    @abstractmethod
     def _expectations(self) -> list[Expectation]:
-        raise NotImplementedError
+        """What is to be seen after the fault, in order."""
 
     def _extra_judgement(self, tx: Connection) -> list[Step]:  # noqa: ARG002
         """What this fault in particular must not have done."""
