@@ -156,7 +156,10 @@ def test_a_failure_is_found_by_kind_and_opened_with_traceback_log_and_job(url: s
 def test_the_command_line_drains_restarts_and_reads_a_worker(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = next(name for name, one in workers(url).items() if one.state == "running")
+    # The test before may have ended all there were.
+    name = wait_until(
+        lambda: next((name for name, one in workers(url).items() if one.state == "running"), None)
+    )
     assert run(["drain", name, "--server", url, "--reason", "hot"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == f"worker {name} takes nothing new; nothing runs there"

@@ -60,13 +60,16 @@ def test_a_backup_under_load_starts_elsewhere_and_goes_on(
             backend.submit({"name": "a", "tokens": 20}, deadline_seconds=1)
 
     loader = threading.Thread(target=load)
-    loader.start()
+    # Before the load: what has a deadline goes before what has none.
     running = backend.submit({"name": "first"}, {"name": "long", "seconds": 2}, {"name": "last"})
     backend.wait_for_stage(running, "long")
     file = tmp_path / "copy.db"
-    told = jobdeck(backend.state_dir, "backup", str(file))
-    over.set()
-    loader.join()
+    loader.start()
+    try:
+        told = jobdeck(backend.state_dir, "backup", str(file))
+    finally:
+        over.set()
+        loader.join()
     assert str(file) in told
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert not list(backend.state_dir.glob("backup-*"))
