@@ -48,6 +48,7 @@ from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.scheduling.external import ExternalCluster
+from jobdeck_backend.scheduling.forks import ForkServer
 from jobdeck_backend.scheduling.presence import Presence
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.scheduling.workers import Workers
@@ -66,9 +67,13 @@ from jobdeck_backend.upkeep.sweeper import Sweeper
 class Backend:
     """All parts of one server process."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Open and migrate the database. Raises ``StartRefused``."""
+    def __init__(self, settings: Settings, forks: ForkServer | None) -> None:
+        """Open and migrate the database. Raises ``StartRefused``.
+
+        ``forks`` starts the scheduler and the workers; None where others have started them.
+        """
         self.settings = settings
+        self._forks = forks
         self.database = Database(settings.database_place, synchronous="FULL")
         migrate(self.database)
         if self.database.path is None:
@@ -218,8 +223,8 @@ class Backend:
         return "worker restarted" if restarted else loss
 
     def _make_cluster(self) -> Cluster:
-        if self.settings.scheduler_address is None:
-            return EmbeddedCluster(self.settings, self._next_epoch, self)
+        if self._forks is not None:
+            return EmbeddedCluster(self.settings, self._next_epoch, self, self._forks)
         return ExternalCluster(self.settings, self._next_epoch, self, self._database_id)
 
 
