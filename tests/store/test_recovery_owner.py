@@ -45,7 +45,10 @@ class Stand:
         )
 
     def write(self, command: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        return self.writer.submit(command, *args, **kwargs).result(10)
+        async def ask() -> T:
+            return await self.writer.submit(command, *args, **kwargs)
+
+        return asyncio.run(ask())
 
     def start_job(self, job_id: str, *, at: float, deadline: float | None = None) -> Claim:
         """A job whose worker claimed it at a moment and wrote nothing since."""

@@ -129,9 +129,7 @@ def _must_exist(serving: Services, job_id: str) -> None:
 async def cancel(job_id: str, serving: Serving) -> dict[str, Any]:
     """Cancel a submitted or running job; a finished one is never touched (R15)."""
     by = operators.By(actor="caller", now=now())
-    result = await asyncio.wrap_future(
-        serving.writer.submit(operators.act, "cancel", job_id, operators.cancel, by)
-    )
+    result = await serving.writer.submit(operators.act, "cancel", job_id, operators.cancel, by)
     if isinstance(result, NotEligible):
         raise Refused(result.message)  # this contract answers 400
     if isinstance(result, Refused):

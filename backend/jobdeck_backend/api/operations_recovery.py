@@ -1,6 +1,5 @@
 """The operations API's recovery: the plan to read, the plan to apply, and the check of all records."""
 
-import asyncio
 import time
 from collections import Counter
 from typing import Any
@@ -84,7 +83,7 @@ def _result(one: Applied) -> dict[str, Any]:
 
 async def _note(serving: Services, reason: str | None, result: str) -> None:
     by = operators.By(OPERATOR, now(), reason)
-    await asyncio.wrap_future(serving.writer.submit(operators.note, "recovery apply", result, by))
+    await serving.writer.submit(operators.note, "recovery apply", result, by)
     serving.feed.wake()
 
 

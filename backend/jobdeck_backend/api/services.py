@@ -1,6 +1,5 @@
 """What the routes work with, made once by the composition root."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -62,7 +61,7 @@ class Services:
 
 async def admit(serving: Services, new: NewJob) -> Admission:
     """Store a job durably, or raise why not."""
-    admission = await asyncio.wrap_future(serving.writer.submit(submit, new, now(), serving.terms()))
+    admission = await serving.writer.submit(submit, new, now(), serving.terms())
     reached(FaultPoint.ADMITTED, admission.job_id)
     return admission
 

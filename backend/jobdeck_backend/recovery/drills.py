@@ -67,7 +67,7 @@ class Drills:
         def running(tx: Connection) -> list[dict[str, Any]]:
             return [record for record in drills.newest(tx) if record["state"] == "running"]
 
-        for record in await asyncio.wrap_future(self._writer.submit(running)):
+        for record in await self._writer.submit(running):
             owner = record.get(OWNED_BY)
             if owner is not None and not owner_is_gone(owner):
                 continue  # another backend on this database watches it
@@ -133,7 +133,7 @@ class Drills:
         drill.target = "backend"
         drill.add(Step("ready", "waits for SIGKILL to this backend", None), now())
         kept = {**drill.shown(), OWNED_BY: this_process(), BEFORE: before.as_json()}
-        await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
+        await self._writer.submit(drills.save, drill.id, drill.started_at, kept)
         self._task = asyncio.create_task(self._outlive(drill), name="drill")
         self._on_change(drill.shown())
         return drill.shown()
@@ -180,6 +180,6 @@ class Drills:
     async def _publish(self, drill: Drill) -> dict[str, Any]:
         shown = drill.shown()
         kept = {**shown, OWNED_BY: this_process()}
-        await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
+        await self._writer.submit(drills.save, drill.id, drill.started_at, kept)
         self._on_change(shown)
         return shown

@@ -133,19 +133,17 @@ class Reaper(Loop):
         """Leave the lease to the next owner, who waits for its end where that cannot be written."""
         if self.lease is not None:
             with suppress(Unavailable):
-                await asyncio.wrap_future(self._writer.submit(leases.release, self.lease, now()))
+                await self._writer.submit(leases.release, self.lease, now())
 
     async def _hold_lease(self) -> bool:
         if self.lease is None or self.lease.expires_at - now() < self._settings.lease_ttl_s / 2:
-            self.lease = await asyncio.wrap_future(
-                self._writer.submit(
-                    leases.acquire,
-                    ROLE,
-                    this_process(),
-                    now(),
-                    self._settings.lease_ttl_s,
-                    is_gone=owner_is_gone,
-                )
+            self.lease = await self._writer.submit(
+                leases.acquire,
+                ROLE,
+                this_process(),
+                now(),
+                self._settings.lease_ttl_s,
+                is_gone=owner_is_gone,
             )
         return self.lease is not None
 
@@ -193,7 +191,7 @@ class Reaper(Loop):
         return [result for one in group for result in await self._carry_out(lease, [one])]
 
     async def _write(self, lease: Lease, steps: Sequence[recovery.Step]) -> list[bool]:
-        return await asyncio.wrap_future(self._writer.submit(recovery.carry_out, lease, steps, now()))
+        return await self._writer.submit(recovery.carry_out, lease, steps, now())
 
     def _applied(self, action: Action, result: object) -> Applied:
         if isinstance(result, LeaseLost):
