@@ -33,6 +33,7 @@ from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
+from jobdeck_backend.api.pulse import Pulse
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
@@ -137,6 +138,7 @@ class Backend:
         return Services(
             self.settings,
             self.database,
+            Pulse(self.database),
             self.writer,
             self.cluster,
             self.dispatcher,

@@ -68,7 +68,7 @@ class SchedulerHang(SchedulerLoss):
     ) -> None:
         self._suspect_s, self._lost_s = settings.scheduler_suspect_s, settings.scheduler_lost_s
         self.give_up_s = self._lost_s + GIVE_UP_S
-        super().__init__(database, settings.state_dir, cluster, drill, before)
+        super().__init__(settings, database, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         return [
@@ -131,7 +131,7 @@ class WorkerHang(WorkerLoss):
         self._process = process
         self._continued_at = 0.0
         self.give_up_s = self._stale_s + GIVE_UP_S
-        super().__init__(database, settings.state_dir, cluster, drill, before)
+        super().__init__(settings, database, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         # Without a job there is no heartbeat to miss: only Dask's own word tells of it.

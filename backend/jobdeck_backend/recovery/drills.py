@@ -74,7 +74,7 @@ class Drills:
             drill = Drill.going_on(record, datetime.fromisoformat(record["started_at"]).timestamp())
             if BEFORE in record and self._task is None:
                 before = Before.from_json(record[BEFORE])
-                watch = ApiLoss(self._database, self._settings.state_dir, self._cluster, drill, before)
+                watch = ApiLoss(self._settings, self._database, self._cluster, drill, before)
                 self._watch(drill, watch, Injection())
             else:
                 await self._break_off(drill, "the backend ended during the drill")
