@@ -39,7 +39,7 @@ from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.commands import submission
 from jobdeck_backend.errors import StartRefused
-from jobdeck_backend.instance import EXIT_NOT_WRITABLE, HOST
+from jobdeck_backend.instance import EXIT_NOT_WRITABLE, backend_name
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
@@ -76,7 +76,7 @@ class Backend:
             # One clock for all who share the database, wherever they run; workers are told it by this process.
             clock.adopt(self.database.clock() - time.monotonic())
         remove_unfinished(settings.state_dir)
-        self._name = f"{HOST}:{settings.state_dir.resolve()}"
+        self._name = backend_name(settings.state_dir)
         with self.database.write() as tx:
             self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
@@ -171,7 +171,7 @@ class Backend:
             last_first.callback(self.database.close)
             last_first.callback(self.writer.stop)
             last_first.push_async_callback(self.tailer.stop)
-            last_first.push_async_callback(self.presence.enter)
+            last_first.push_async_callback(self.presence.leave)
             last_first.push_async_callback(self.presence.stop)
             last_first.push_async_callback(self.reaper.release)
             last_first.push_async_callback(self.reaper.stop)

@@ -8,7 +8,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from sqlalchemy.exc import DataError, DBAPIError
-from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jobdeck_backend.api.times import offset_iso, zulu_iso
@@ -100,10 +99,6 @@ def _respond_unreadable(request: Request, error: Exception) -> Response:
     return refusal(request.url.path, condition.failed(error))
 
 
-def _respond_unconnected(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    return refusal(request.url.path, Unavailable("the database does not answer; all connections wait for it"))
-
-
 def _respond_unstorable(request: Request, error: Exception) -> Response:  # noqa: ARG001
     return refusal(request.url.path, InvalidInput("a value has characters that no database takes"))
 
@@ -186,7 +181,6 @@ def install(app: FastAPI, settings: Settings) -> None:
     app.add_exception_handler(JobdeckError, _respond)
     app.add_exception_handler(Exception, _respond_failed)
     app.add_exception_handler(DBAPIError, _respond_unreadable)
-    app.add_exception_handler(NoConnection, _respond_unconnected)
     app.add_exception_handler(DataError, _respond_unstorable)
     app.add_exception_handler(RequestValidationError, _respond_invalid)
     app.add_middleware(BodyLimit, bytes_max=settings.body_bytes_max)

@@ -4,7 +4,6 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as NoConnection
 
 from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.store import events
@@ -30,18 +29,17 @@ class Pulse:
         if self._asked is None or self._asked.done():
             self._asked = asyncio.get_running_loop().run_in_executor(self._thread, self._ask)
         await asyncio.wait({self._asked}, timeout=PATIENCE_S)
-        return self._asked.result() if self._asked.done() else self._silence()
+        if self._asked.done():
+            return self._asked.result()
+        return Unavailable(f"the database {self._database.name} does not answer")
 
     def _ask(self) -> Unavailable | None:
         condition = self._database.condition
         try:
             with self._database.read() as tx:
                 events.last_position(tx)
-        except NoConnection:
-            return self._silence()
+        except Unavailable as trouble:
+            return trouble
         except DBAPIError as error:
             return condition.failed(error)
         return condition.trouble
-
-    def _silence(self) -> Unavailable:
-        return Unavailable(f"the database {self._database.name} does not answer")

@@ -96,7 +96,11 @@ class Injector:
 
     def _process(self, drill: Drill, before: Before, target: str | None) -> ForkedProcess:
         if not self._cluster.embedded:
-            raise NotEligible("scheduler and workers are no processes of this server; nothing was done")
+            raise NotEligible(
+                f"{drill.fault} needs a cluster of the server's own: the processes of the one at "
+                f"{self._cluster.address} are others' to end; stream-drop and api-loss can be drilled. "
+                "Nothing was done"
+            )
         if drill.fault.startswith("scheduler"):
             assert self._cluster.scheduler is not None
             return self._cluster.scheduler

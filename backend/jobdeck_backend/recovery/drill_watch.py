@@ -116,7 +116,7 @@ class Watch(ABC):
 
     def _requeued(self, tx: Connection) -> str | None:
         if not self._hit:
-            return "no job ran there"
+            return "no execution was cut off"
         live = {(one.job_id, one.attempt) for one in jobs.live_attempts(tx)}
         if any((one.job_id, one.attempt) in live for one in self._hit):
             return None
