@@ -33,12 +33,13 @@ from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
+from jobdeck_backend.api.pulse import Pulse
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.commands import submission
 from jobdeck_backend.errors import StartRefused
-from jobdeck_backend.instance import EXIT_NOT_WRITABLE, HOST
+from jobdeck_backend.instance import EXIT_NOT_WRITABLE, backend_name
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
@@ -80,7 +81,7 @@ class Backend:
             # One clock for all who share the database, wherever they run; workers are told it by this process.
             clock.adopt(self.database.clock() - time.monotonic())
         remove_unfinished(settings.state_dir)
-        self._name = f"{HOST}:{settings.state_dir.resolve()}"
+        self._name = backend_name(settings.state_dir)
         with self.database.write() as tx:
             self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
@@ -142,6 +143,7 @@ class Backend:
         return Services(
             self.settings,
             self.database,
+            Pulse(self.database),
             self.writer,
             self.cluster,
             self.dispatcher,
@@ -174,7 +176,7 @@ class Backend:
             last_first.callback(self.database.close)
             last_first.callback(self.writer.stop)
             last_first.push_async_callback(self.tailer.stop)
-            last_first.push_async_callback(self.presence.enter)
+            last_first.push_async_callback(self.presence.leave)
             last_first.push_async_callback(self.presence.stop)
             last_first.push_async_callback(self.reaper.release)
             last_first.push_async_callback(self.reaper.stop)

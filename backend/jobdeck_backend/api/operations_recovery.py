@@ -91,5 +91,5 @@ async def _note(serving: Services, reason: str | None, result: str) -> None:
 def check(serving: Serving) -> Response:
     """Check the invariants on all records as they are now, in one snapshot."""
     began = time.monotonic()
-    violations = fsck.check_instance(serving.database, serving.settings.state_dir, serving.artifact_files)
+    violations = fsck.check_instance(serving.database, serving.settings)
     return shapes.answer(fsck.report(violations, time.monotonic() - began))

@@ -7,6 +7,7 @@ from fastapi import Depends, Request
 
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
+from jobdeck_backend.api.pulse import Pulse
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands.admission import Terms
@@ -32,6 +33,7 @@ class Services:
 
     settings: Settings
     database: Database
+    pulse: Pulse
     writer: Writer
     cluster: Cluster
     dispatcher: Dispatcher

@@ -74,7 +74,7 @@ class Drills:
             drill = Drill.going_on(record, datetime.fromisoformat(record["started_at"]).timestamp())
             if BEFORE in record and self._task is None:
                 before = Before.from_json(record[BEFORE])
-                watch = ApiLoss(self._database, self._settings.state_dir, self._cluster, drill, before)
+                watch = ApiLoss(self._settings, self._database, self._cluster, drill, before)
                 self._watch(drill, watch, Injection())
             else:
                 await self._break_off(drill, "the backend ended during the drill")
@@ -87,7 +87,7 @@ class Drills:
         ``NotEligible`` while another drill runs or the cluster is not up.
         """
         if not self._settings.drills_allowed:
-            raise NotAllowed("this server does not allow drills")
+            raise NotAllowed(f"this server does not allow drills: {self._why_none()}; nothing was done")
         if confirm != fault:
             raise InvalidInput(f"confirm must repeat the fault's name, {fault}; nothing was done")
         if self._starting.locked() or (self._task is not None and not self._task.done()):
@@ -105,6 +105,11 @@ class Drills:
             log.warning("drill: fault injected", fault=fault, target=drill.target)
             self._watch(drill, watch, injection)
         return await self._publish(drill)
+
+    def _why_none(self) -> str:
+        if self._settings.allow_drills is False:
+            return "it was started with --no-drills"
+        return "its Dask cluster is others'; with JOBDECK_ALLOW_DRILLS=true what hits itself can be drilled"
 
     async def heal(self, drill_id: str) -> dict[str, Any]:
         """End what hangs, now; the drill ends once all is well.

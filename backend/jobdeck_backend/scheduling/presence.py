@@ -1,11 +1,13 @@
 """This backend's presence beside others on its database: what it holds is good while it is here, and no longer."""
 
 import asyncio
+from contextlib import suppress
 
 import structlog
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import epochs
+from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.instance import owner_is_gone, this_process
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.loops import Loop
@@ -36,6 +38,11 @@ class Presence(Loop):
     async def enter(self) -> None:
         """At start: whatever ran under this name is gone."""
         await self._writer.submit(epochs.enter, self._backend, now())
+
+    async def leave(self) -> None:
+        """At the end: so too. What cannot be written now the next start finds out."""
+        with suppress(Unavailable):
+            await self.enter()
 
     async def next_epoch(self) -> int:
         """A new epoch number, on record."""

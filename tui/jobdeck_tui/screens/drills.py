@@ -16,7 +16,10 @@ from jobdeck_tui.screens.dialogs import TypedQuestion
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
 EXPLAINED_FROM_ROWS = 34
-REFUSED = " This server does not allow drills: it was started without them. What ran before is shown below."
+REFUSED = (
+    " This server does not allow drills: it was started without them, or its Dask cluster is others'. What ran"
+    " before is shown below."
+)
 
 
 class DrillsScreen(DeckScreen):
