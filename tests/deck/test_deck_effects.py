@@ -69,7 +69,7 @@ def held(url: str, job_id: str) -> str:
 
 
 def text(effects: list[Effect]) -> str:
-    return "\n".join("".join(piece for piece, _ in row) for row in effect_rows(effects))
+    return "\n".join("".join(piece for piece, _ in row) for row in effect_rows(effects, "v"))
 
 
 def test_an_effect_is_shown_with_intent_tries_request_outcome_and_proof() -> None:

@@ -64,7 +64,7 @@ def faults(overview: Overview | None, workers: Sequence[DaskWorker], chosen_work
     counts = overview.counts if overview else {}
     running = counts.get("running", 0) + counts.get("assigned", 0)
     everything = f"{running} running restart, {counts.get('queued', 0)} queued handed over again"
-    after_lost = f"suspect first, given up later: then {everything}"
+    after_lost = "suspect first; given up later, then the same"
     found = [
         Fault("scheduler-loss", None, "lose the scheduler", everything),
         Fault("scheduler-hang", None, "stop the scheduler", after_lost),
@@ -78,7 +78,7 @@ def faults(overview: Overview | None, workers: Sequence[DaskWorker], chosen_work
             Fault("worker-loss", worker.name, f"kill worker {worker.name}", reach),
             Fault("worker-hang", worker.name, f"stop worker {worker.name}", slow),
         ]
-    readers = "every reader, this deck too, comes back from its cursor"
+    readers = "every reader, this deck too, goes on at its cursor"
     return [*found, Fault("stream-drop", None, "drop all streams", readers)]
 
 

@@ -105,7 +105,8 @@ class DrillsScreen(DeckScreen):
     def _drill(self) -> list[Row]:
         drill = self._shown()
         if drill is None:
-            none_yet = " No drill has run yet: a arms the chosen fault for 30 s, nothing happens before."
+            arms = f"{self.deck.key('arm')} arms the chosen fault for 30 s, nothing happens before"
+            none_yet = f" No drill has run yet: {arms}."
             return [[(none_yet, "faint")]]
         return list(drill_rows(drill, self.size.width))
 
