@@ -5,7 +5,6 @@ import hashlib
 import json
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,7 @@ def test_files_are_listed_with_name_type_size_digest_and_their_end() -> None:
     for words in ("▸ table.csv", "text/csv", "2.0K", "abababababab", "Numbers", "all of them"):
         assert words in shown
     assert "EXPIRED" not in shown
-    assert "EXPIRED" in text(replace(one, removed_at=NOW))
+    assert "EXPIRED" in text(one._replace(removed_at=NOW))
     assert "No file is on record" in text()
     assert "only the first 1.0K of 2.0K" in str(shown_part(one, "a", 1_024))
 
@@ -149,11 +148,11 @@ def test_r38_a_name_from_a_server_is_no_path_and_other_bytes_are_not_saved(
         async with Api(url) as api:
             return await save(api, "with-files", wanted, tmp_path)
 
-    path = asyncio.run(fetch(replace(one, filename=name)))
+    path = asyncio.run(fetch(one._replace(filename=name)))
     assert path.parent == tmp_path
     assert path.name[0] not in ".-"
     path.unlink()
-    for wrong in (replace(one, sha256="0" * 64), replace(one, size_bytes=10)):
+    for wrong in (one._replace(sha256="0" * 64), one._replace(size_bytes=10)):
         with pytest.raises(NotSaved):
             asyncio.run(fetch(wrong))
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from jobdeck_tui.cli import run
@@ -73,16 +72,16 @@ def text(effects: list[Effect]) -> str:
 
 
 def test_an_effect_is_shown_with_intent_tries_request_outcome_and_proof() -> None:
-    shown = text([replace(ONE, state="happened", settled_at=NOW, settled_by="operator", proof="4711")])
+    shown = text([ONE._replace(state="happened", settled_at=NOW, settled_by="operator", proof="4711")])
     for words in ("✔ HAPPENED", "charge  stage pay, step 1", "attempt 1, 1 try", '{"to": 7}', "4711"):
         assert words in shown
     assert "by operator" in shown
-    assert "2 tries; open" in text([replace(ONE, intents=2)])
+    assert "2 tries; open" in text([ONE._replace(intents=2)])
     assert "No effect is on record" in text([])
 
 
 def test_the_uncertain_ones_come_first_and_those_a_resume_waits_for_before_them() -> None:
-    done, asked, blocking = replace(ONE, state="confirmed"), replace(ONE, policy="probe"), ONE
+    done, asked, blocking = ONE._replace(state="confirmed"), ONE._replace(policy="probe"), ONE
     assert uncertain([done, asked, blocking]) == [blocking, asked]
     assert text([done, blocking]).startswith(" ? UNCERTAIN")
 
@@ -91,7 +90,7 @@ def test_the_uncertain_ones_come_first_and_those_a_resume_waits_for_before_them(
     "state", ["intent", "confirmed", "failed", "happened", "not_happened", "retry", "new"]
 )
 def test_every_state_has_a_word_and_only_an_uncertain_one_asks_for_a_verdict(state: str) -> None:
-    shown = text([replace(ONE, state=state)])
+    shown = text([ONE._replace(state=state)])
     assert "says whether it happened" not in shown
     assert shown.split()[1].isupper()
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from jobdeck_tui.cli import run
@@ -204,8 +203,8 @@ def test_r15_a_late_result_and_a_traceback_are_shown_with_their_attempt() -> Non
     shown = page(record_rows(detail))
     assert "late result kept aside: it came after the job was taken away" in shown
     assert "its beginning of 9000 characters" in shown
-    failed = replace(attempt, late_result=None, traceback="Traceback\n  line 1", end_reason="failed")
-    shown = page(record_rows(replace(detail, attempts=(failed,))))
+    failed = attempt._replace(late_result=None, traceback="Traceback\n  line 1", end_reason="failed")
+    shown = page(record_rows(detail._replace(attempts=(failed,))))
     assert "✖ failed here:" in shown
     assert "late result kept aside" not in shown
 

@@ -5,7 +5,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from jobdeck_tui.client.drills import Drill
@@ -355,4 +355,4 @@ class Deck:
 
 
 def _with_process(worker: DaskWorker, told: DaskWorker | None) -> DaskWorker:
-    return worker if told is None else replace(worker, pid=worker.pid or told.pid, state=told.state)
+    return worker if told is None else worker._replace(pid=worker.pid or told.pid, state=told.state)

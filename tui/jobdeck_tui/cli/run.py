@@ -6,9 +6,6 @@ from pathlib import Path
 
 import click
 
-from jobdeck_tui.config_file import config_path, load_config
-from jobdeck_tui.core.config import Profile
-
 from .exits import USAGE, Exit
 from .options import Target, json_option
 
@@ -28,6 +25,8 @@ def open_deck(
     """
     refuse_without_terminal()
     from jobdeck_tui import app
+    from jobdeck_tui.config_file import config_path, load_config
+    from jobdeck_tui.core.config import Profile
     from jobdeck_tui.opening import Opening
 
     return app.open_deck(

@@ -10,7 +10,7 @@ from an earlier answer are then asked themselves, and where none is known yet th
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -28,8 +28,7 @@ WORKERS_ASKED_MAX = 16
 """Workers asked themselves at most; those of a larger cluster keep what the scheduler last said of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     started: str
     scheduler_id: str
     workers: tuple[KnownWorker, ...]
@@ -100,8 +99,7 @@ class DaskDashboard:
             told = worker_metrics(body.decode(errors="replace"))
             if told is not None:
                 executing, ready, memory_bytes = told
-                return replace(
-                    known.worker,
+                return known.worker._replace(
                     executing=executing,
                     ready=ready,
                     memory_bytes=memory_bytes,
@@ -122,4 +120,4 @@ class DaskDashboard:
 def _aged(known: KnownWorker, now: float) -> DaskWorker:
     """Give a worker as it was, and say how long ago that was."""
     age = None if known.last_seen is None else max(now - known.last_seen, 0.0)
-    return replace(known.worker, last_seen_age=age)
+    return known.worker._replace(last_seen_age=age)

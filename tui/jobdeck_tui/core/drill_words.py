@@ -1,9 +1,10 @@
 """Drills in words: what each fault would reach now, what it promises, what was expected and what was seen."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from jobdeck_tui.client.drills import Drill, DrillAwaited, DrillEvidence, DrillStep
+from jobdeck_tui.client.fields import plain
 from jobdeck_tui.client.models import DaskWorker, Overview
 from jobdeck_tui.text.format import NONE, clock, duration, instant, plural, short_id, state_label
 
@@ -154,12 +155,14 @@ def exported(drill: Drill) -> dict[str, object]:
     def at(moment: float | None) -> str | None:
         return None if moment is None else instant(moment)
 
-    steps = [{**asdict(step), "at": at(step.at)} for step in drill.timeline]
+    steps = [{**step._asdict(), "at": at(step.at)} for step in drill.timeline]
     return {
-        **asdict(drill),
+        **drill._asdict(),
         "started_at": at(drill.started_at),
         "ended_at": at(drill.ended_at),
         "timeline": steps,
+        "evidence": plain(drill.evidence),
+        "awaited": plain(drill.awaited),
         "guarantee": GUARANTEES.get(drill.fault, ""),
     }
 

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 
+from jobdeck_tui.client.fields import plain
 from jobdeck_tui.client.models import Attempt, Job, JobDetail, Notification, Stage
 from jobdeck_tui.core.columns import at_risk, display_state, forecast, left_seconds
 from jobdeck_tui.core.event_lines import EventLines
@@ -214,7 +214,7 @@ def record_rows(detail: JobDetail) -> list[Row]:
 
 def raw_text(detail: JobDetail) -> str:
     """All that was read of a job, as JSON; the client has sanitised and bounded it."""
-    return json.dumps(asdict(detail), ensure_ascii=False, indent=2, default=str)
+    return json.dumps(plain(detail), ensure_ascii=False, indent=2, default=str)
 
 
 def callback_words(told: Notification | None) -> str:
