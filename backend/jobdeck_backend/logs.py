@@ -89,6 +89,17 @@ class _BestEffortLogger(structlog.PrintLogger):
 
 def configure() -> None:
     """Set up this process's logging, ours and the libraries'."""
+    configure_ours()
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def configure_ours() -> None:
+    """Set up our own logging alone, in a process that is somebody else's.
+
+    Left as it comes, structlog draws each traceback with every local variable in it, for a second or two.
+    """
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -99,6 +110,3 @@ def configure() -> None:
         ],
         logger_factory=lambda *_names: _BestEffortLogger(),
     )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -72,10 +72,10 @@ def test_files_are_listed_with_name_type_size_digest_and_their_end() -> None:
     assert "only the first 1.0K of 2.0K" in str(shown_part(one, "a", 1_024))
 
 
-@pytest.mark.parametrize("evil", HOSTILE)
-def test_r38_what_a_file_says_of_itself_never_acts(evil: str) -> None:
-    words = dict.fromkeys(("filename", "kind", "mime_type", "sha256", "title", "caption"), evil)
-    assert is_safe(text(decode_artifact(ROW | words)), lines=True)
+def test_r38_what_a_file_says_of_itself_never_acts() -> None:
+    for evil in HOSTILE:
+        words = dict.fromkeys(("filename", "kind", "mime_type", "sha256", "title", "caption"), evil)
+        assert is_safe(text(decode_artifact(ROW | words)), lines=True), evil[:80]
 
 
 def test_a_file_is_chosen_read_and_saved_by_keys(

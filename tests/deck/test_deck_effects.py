@@ -95,25 +95,25 @@ def test_every_state_has_a_word_and_only_an_uncertain_one_asks_for_a_verdict(sta
     assert shown.split()[1].isupper()
 
 
-@pytest.mark.parametrize("evil", HOSTILE)
-def test_r38_what_an_effect_says_never_reaches_the_terminal_as_an_escape(evil: str) -> None:
-    row = {
-        "key": "k",
-        "name": "n",
-        "node": evil,
-        "step": 1,
-        "policy": evil,
-        "state": evil,
-        "request": {evil: [evil]},
-        "attempt": 1,
-        "intents": 1,
-        "intent_at": "2026-11-29T12:00:00Z",
-        "settled_at": None,
-        "settled_by": None,
-        "outcome": evil,
-        "proof": evil,
-    }
-    assert is_safe(text([decode_effect(row)]), lines=True)
+def test_r38_what_an_effect_says_never_reaches_the_terminal_as_an_escape() -> None:
+    for evil in HOSTILE:
+        row = {
+            "key": "k",
+            "name": "n",
+            "node": evil,
+            "step": 1,
+            "policy": evil,
+            "state": evil,
+            "request": {evil: [evil]},
+            "attempt": 1,
+            "intents": 1,
+            "intent_at": "2026-11-29T12:00:00Z",
+            "settled_at": None,
+            "settled_by": None,
+            "outcome": evil,
+            "proof": evil,
+        }
+        assert is_safe(text([decode_effect(row)]), lines=True), evil[:80]
 
 
 def test_r25_a_verdict_is_given_from_the_deck_and_the_job_goes_on(url: str) -> None:

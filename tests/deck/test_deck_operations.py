@@ -209,26 +209,26 @@ def test_r15_a_late_result_and_a_traceback_are_shown_with_their_attempt() -> Non
     assert "late result kept aside" not in shown
 
 
-@pytest.mark.parametrize("evil", HOSTILE)
-def test_r38_a_hostile_failure_is_shown_as_text_only(evil: str) -> None:
-    example = {
-        "job_id": evil,
-        "workflow": evil,
-        "message": evil,
-        "attempt": 1,
-        "worker": evil,
-        "traceback": f"{evil}\n{evil}",
-    }
-    kind = failure(
-        {
-            "error_type": evil,
-            "stage": evil,
-            "count": 2,
-            "last_seen": "2026-01-01T00:00:00Z",
-            "example": example,
+def test_r38_a_hostile_failure_is_shown_as_text_only() -> None:
+    for evil in HOSTILE:
+        example = {
+            "job_id": evil,
+            "workflow": evil,
+            "message": evil,
+            "attempt": 1,
+            "worker": evil,
+            "traceback": f"{evil}\n{evil}",
         }
-    )
-    assert is_safe(page(failure_rows(kind, NOW)), lines=True)
+        kind = failure(
+            {
+                "error_type": evil,
+                "stage": evil,
+                "count": 2,
+                "last_seen": "2026-01-01T00:00:00Z",
+                "example": example,
+            }
+        )
+        assert is_safe(page(failure_rows(kind, NOW)), lines=True), evil[:80]
 
 
 def page(rows: object) -> str:

@@ -5,8 +5,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -223,16 +221,10 @@ def test_fsck_exits_0_when_all_holds_and_1_naming_what_does_not(tmp_path: Path, 
     assert json.loads(capsys.readouterr().out)["clean"] is False
 
 
-def test_fsck_of_what_is_no_database_is_one_sentence(tmp_path: Path) -> None:
-    def fsck(directory: Path) -> subprocess.CompletedProcess[str]:
-        program = "from jobdeck_tui.cli import main; main()"
-        command = [sys.executable, "-c", program, "fsck", "--state-dir", str(directory)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-
-    none = fsck(tmp_path)
-    assert (none.returncode, none.stderr) == (13, f"jobdeck: there is no database in {tmp_path}\n")
+def test_fsck_of_what_is_no_database_is_one_sentence(tmp_path: Path, capsys) -> None:
+    assert run(["fsck", "--state-dir", str(tmp_path)]) == 13
+    assert capsys.readouterr().err == f"jobdeck: there is no database in {tmp_path}\n"
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "jobdeck.db").write_text("this is no database at all, only words" * 50)
-    damaged = fsck(tmp_path)
-    assert damaged.returncode == 13
-    assert len(damaged.stderr.splitlines()) == 1
+    assert run(["fsck", "--state-dir", str(tmp_path)]) == 13
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -19,7 +19,6 @@ from jobdeck_backend.recovery.reaper import ROLE, Applied, Reaper
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events, jobs, leases
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.writer import Writer
 
 T = TypeVar("T")
@@ -32,7 +31,6 @@ class Stand:
     def __init__(self, directory: Path, place: Path | str) -> None:
         self.directory = directory
         self.database = Database(place, synchronous="NORMAL")
-        migrate(self.database)
         self.writer = Writer(self.database)
         self.gone: str | None = None
 

@@ -191,7 +191,8 @@ def test_r26_eight_processes_write_one_log_without_gaps_or_losses(
 ) -> None:
     with database.write() as tx:
         submit(tx, new_job("shared"), now())
-    context = multiprocessing.get_context("spawn")
+    database.close()  # its connections are nobody's who is forked from here
+    context = multiprocessing.get_context("fork")
     failures = context.Queue()
     processes = [
         context.Process(target=_append_many, args=(place, number, failures)) for number in range(PROCESSES)
