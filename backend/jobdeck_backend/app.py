@@ -251,6 +251,7 @@ def create_app(backend: Backend) -> FastAPI:
     )
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
+    app.include_router(jobs.quick)
     app.include_router(health.router)
     operations_modules = (
         operations_jobs,
