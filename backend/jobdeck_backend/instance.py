@@ -23,12 +23,15 @@ def _place() -> str:
 
 
 PLACE = _place()
-OWNER = f"{PLACE}:{os.getpid()}"
-"""This process, as leases and epochs name their owner."""
 EXIT_IN_USE = 10
 EXIT_NOT_WRITABLE = 12
 FREE_BYTES_MIN = 1 << 20
 """Less room than this, and the database could not even be opened: its log needs some."""
+
+
+def this_process() -> str:
+    """This process, as leases and epochs name their owner."""
+    return f"{PLACE}:{os.getpid()}"
 
 
 def owner_is_gone(owner: str) -> bool:

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from jobdeck_backend.instance import OWNER, PLACE, backend_name, owner_is_gone
+from jobdeck_backend.instance import PLACE, backend_name, owner_is_gone, this_process
 
-PROGRAM = "from jobdeck_backend.instance import OWNER; print(OWNER)"
+PROGRAM = "from jobdeck_backend.instance import this_process; print(this_process())"
 
 
 def ended_pid() -> int:
@@ -18,8 +18,8 @@ def ended_pid() -> int:
 
 
 def test_r17_only_an_owner_of_this_place_is_known_to_have_ended() -> None:
-    assert f"{PLACE}:{os.getpid()}" == OWNER
-    assert not owner_is_gone(OWNER)
+    assert this_process() == f"{PLACE}:{os.getpid()}"
+    assert not owner_is_gone(this_process())
     assert owner_is_gone(f"{PLACE}:{(pid := ended_pid())}")
     assert not owner_is_gone(f"{PLACE.rpartition('/')[0]}/elsewhere:{pid}")
     assert not owner_is_gone(f"elsewhere:{pid}")

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, NotAllowed, NotEligible, NotFound
-from jobdeck_backend.instance import OWNER, owner_is_gone
+from jobdeck_backend.instance import owner_is_gone, this_process
 from jobdeck_backend.recovery.drill_before import Before, look_before
 from jobdeck_backend.recovery.drill_faults import ApiLoss
 from jobdeck_backend.recovery.drill_inject import Injection, Injector
@@ -137,7 +137,7 @@ class Drills:
     async def _make_ready(self, drill: Drill, before: Before) -> dict[str, Any]:
         drill.target = "backend"
         drill.add(Step("ready", "waits for SIGKILL to this backend", None), now())
-        kept = {**drill.shown(), OWNED_BY: OWNER, BEFORE: before.as_json()}
+        kept = {**drill.shown(), OWNED_BY: this_process(), BEFORE: before.as_json()}
         await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
         self._task = asyncio.create_task(self._outlive(drill), name="drill")
         self._on_change(drill.shown())
@@ -184,7 +184,7 @@ class Drills:
 
     async def _publish(self, drill: Drill) -> dict[str, Any]:
         shown = drill.shown()
-        kept = {**shown, OWNED_BY: OWNER}
+        kept = {**shown, OWNED_BY: this_process()}
         await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
         self._on_change(shown)
         return shown

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible, Unavailable
-from jobdeck_backend.instance import OWNER, owner_is_gone
+from jobdeck_backend.instance import owner_is_gone, this_process
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
@@ -139,7 +139,12 @@ class Reaper(Loop):
         if self.lease is None or self.lease.expires_at - now() < self._settings.lease_ttl_s / 2:
             self.lease = await asyncio.wrap_future(
                 self._writer.submit(
-                    leases.acquire, ROLE, OWNER, now(), self._settings.lease_ttl_s, is_gone=owner_is_gone
+                    leases.acquire,
+                    ROLE,
+                    this_process(),
+                    now(),
+                    self._settings.lease_ttl_s,
+                    is_gone=owner_is_gone,
                 )
             )
         return self.lease is not None

@@ -8,7 +8,7 @@ import structlog
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import epochs
 from jobdeck_backend.errors import Unavailable
-from jobdeck_backend.instance import OWNER, owner_is_gone
+from jobdeck_backend.instance import owner_is_gone, this_process
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.scheduling.supervision import Cluster
@@ -47,7 +47,9 @@ class Presence(Loop):
     async def next_epoch(self) -> int:
         """A new epoch number, on record."""
         return await asyncio.wrap_future(
-            self._writer.submit(epochs.begin, self._backend, OWNER, now(), embedded=self._cluster.embedded)
+            self._writer.submit(
+                epochs.begin, self._backend, this_process(), now(), embedded=self._cluster.embedded
+            )
         )
 
     async def attach(self, epoch: int) -> None:
