@@ -241,4 +241,4 @@ def main(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="jobdeck serve")

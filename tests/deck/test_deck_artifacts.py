@@ -43,7 +43,7 @@ ROW = {
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("artifacts") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("artifacts") / "state") as instance:
         asyncio.run(submit(instance.url, "with-files", TWO))
         wait_until(lambda: len(files(instance.url)) == 2)
         yield instance.url

@@ -45,7 +45,7 @@ ONE = Effect(
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("effects") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("effects") / "state") as instance:
         yield instance.url
 
 

@@ -30,7 +30,7 @@ BAD = {"stages": [{"name": "broken", "fail": True}]}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("operations") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("operations") / "state") as instance:
         yield instance.url
 
 
