@@ -74,7 +74,7 @@ def test_a_worker_is_drained_and_restarted_from_the_cluster_screen_after_a_quest
             await press(pilot, "D")
             assert isinstance(pilot.app.screen, Question)
             assert "Drain 1 worker?" in screen_text(pilot)
-            assert "It takes nothing new until it is taken back (U) or restarted." in screen_text(pilot)
+            assert "It takes nothing new until it is taken back or restarted." in screen_text(pilot)
             await press(pilot, "enter")
             assert isinstance(pilot.app.screen, Question), "enter confirms nothing"
             await press(pilot, "y")

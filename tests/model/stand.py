@@ -1,10 +1,9 @@
 """Where the machine's steps happen: a real database, reaper and writer, a clock that goes only when told."""
 
 import asyncio
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +22,6 @@ from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 
-MEMORY = Path("/dev/shm")
 TABLES = ("admissions", "jobs", "attempts", "stages")
 # What an execution that lost its job had to say is kept with it, however late: no part of the job.
 ASIDE = {"late_output", "traceback"}
@@ -56,24 +54,26 @@ class InterleavedWriter(Writer):
 
 
 class Stand(RuleBasedStateMachine):
-    """The records, the model beside them, and their comparison. The test gives ``template`` and ``runner``."""
+    """The records, the model beside them, and their comparison.
+
+    The test gives the ``runner``, and a ``database`` for all runs: each begins with what ``template`` holds.
+    """
 
     template: Path
+    settings: Settings
+    database: Database
     runner: asyncio.Runner
     steps = 0
     """Of all runs."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.directory = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
-        # Time goes in leaps here, and nobody has to be waited for who could not be heard meanwhile.
-        self.settings = Settings(state_dir=self.directory, lost_attempts_max=2, heartbeat_s=0.0)
-        shutil.copy(self.template, self.settings.database_path)
         self.elapsed = 0.0
         clock.time = SimpleNamespace(monotonic=lambda: self.elapsed)
-        self.database = Database(self.settings.database_path, synchronous="NORMAL")
         self.look = sqlite3.connect(self.settings.database_path)
         self.look.row_factory = sqlite3.Row
+        with closing(sqlite3.connect(self.template)) as template:
+            template.backup(self.look)
         self.writer = InterleavedWriter(self.database)
         self.reaper = Reaper(
             self.settings, self.database, self.writer, worker_gone=lambda one: self.gone.get(one.worker)
@@ -101,8 +101,6 @@ class Stand(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.writer.stop()
         self.look.close()
-        self.database.close()
-        shutil.rmtree(self.directory)
 
     @property
     def now(self) -> float:

@@ -7,7 +7,9 @@ log, and the records pass ``fsck``. ``JOBDECK_MODEL_STEPS`` sets how many steps 
 
 import asyncio
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,14 @@ from jobdeck_backend import clock
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.recovery.reaper import ROLE
+from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import dispatch, leases
+from jobdeck_backend.store.engine import Database
 from operator_steps import OperatorSteps
 from stand import SELDOM, Stand, among
 from worker_steps import WorkerSteps
 
+MEMORY = Path("/dev/shm")
 STEPS = int(os.environ.get("JOBDECK_MODEL_STEPS", "2000"))
 # Where it is enough to know whether it fails.
 PHASES = [Phase.generate] if "JOBDECK_MODEL_UNSHRUNK" in os.environ else list(settings.default.phases)
@@ -214,11 +219,17 @@ class CommandMachine(WorkerSteps, OperatorSteps):
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch, empty_database: Path) -> Iterator[None]:
-    """An empty database to copy, one event loop for all of recovery's passes, and the clock put back after."""
+    """One database and one event loop for all runs: statements are compiled once. The clock is put back."""
     monkeypatch.setattr(clock, "time", clock.time)
     Stand.template = empty_database
-    with asyncio.Runner() as Stand.runner:
-        yield
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as directory:
+        # Time goes in leaps here, and nobody has to be waited for who could not be heard meanwhile.
+        Stand.settings = Settings(state_dir=Path(directory), lost_attempts_max=2, heartbeat_s=0.0)
+        shutil.copy(empty_database, Stand.settings.database_path)
+        Stand.database = Database(Stand.settings.database_path, synchronous="NORMAL")
+        with asyncio.Runner() as Stand.runner:
+            yield
+        Stand.database.close()
 
 
 @pytest.mark.timeout(900)  # Hypothesis takes up to five minutes to find a short case of a failure

@@ -26,7 +26,7 @@ def test_r37_a_change_that_could_not_be_read_is_told_by_the_next_pass(tmp_path: 
     async def go() -> None:
         backend = Backend(Settings(state_dir=tmp_path), None)
         database = backend.database
-        cluster = EmbeddedCluster(backend.settings, no_epoch, backend)
+        cluster = EmbeddedCluster(backend.settings, no_epoch, backend, None)
         board = Board(database, lambda: None)
         feed = Feed(Overview(backend.settings, database, board, cluster, Tailer(database)))
         frames = feed.frames(after=None, wants_events=False)

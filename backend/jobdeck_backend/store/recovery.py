@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, ScalarSelect, and_, func, select, union
+from sqlalchemy import Column, Connection, Float, ScalarSelect, Select, and_, bindparam, func, select, union
 
 from jobdeck_backend.jobs.records import Attempt, Job, Policy, Status
 from jobdeck_backend.store.effects import OPEN
@@ -75,11 +75,8 @@ class Candidate(NamedTuple):
     """Key of its first open effect about which only a person can tell."""
 
 
-def candidates(tx: Connection, now: float, *, with_held: bool) -> list[Candidate]:
-    """Jobs that run, are overdue, have a thread somewhere or wait for a cancel's acknowledgement.
-
-    ``with_held``: those that wait for a person, too.
-    """
+def _asked(*, with_held: bool) -> Select[Any]:
+    now = bindparam("now", type_=Float)
     # Each of these walks an index: the reaper looks twice a second, however many jobs are on record.
     asked = [
         select(jobs.c.job_id).where(jobs.c.status == Status.RUNNING),
@@ -93,14 +90,24 @@ def candidates(tx: Connection, now: float, *, with_held: bool) -> list[Candidate
             select(jobs.c.job_id).where(jobs.c.status == Status.SUBMITTED, jobs.c.held_reason.is_not(None))
         )
     live = and_(attempts.c.job_id == jobs.c.job_id, attempts.c.ended_at.is_(None))
-    statement = (
+    return (
         select(*_JOB, *_ATTEMPT, admissions.c.thread_id, admissions.c.deadline, *_EVIDENCE)
         .join(admissions, admissions.c.job_id == jobs.c.job_id)
         .outerjoin(attempts, live)
         .where(jobs.c.job_id.in_(union(*asked)))
     )
+
+
+_CANDIDATES = {with_held: _asked(with_held=with_held) for with_held in (False, True)}
+
+
+def candidates(tx: Connection, now: float, *, with_held: bool) -> list[Candidate]:
+    """Jobs that run, are overdue, have a thread somewhere or wait for a cancel's acknowledgement.
+
+    ``with_held``: those that wait for a person, too.
+    """
     found = []
-    for row in tx.execute(statement):
+    for row in tx.execute(_CANDIDATES[with_held], {"now": now}):
         values = iter(row)
         job_id, status, *rest = [next(values) for _ in _JOB]
         execution = [next(values) for _ in _ATTEMPT]

@@ -7,16 +7,16 @@ Patterns are matched on the words and answered in positions of the original text
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SPELLINGS = {"licence": "license", "licences": "licenses", "sublicence": "sublicense"}
 _SHORT_GAP, _LONG_GAP = 12, 60
+_NOT_PLAIN = re.compile(r"\([^)]*\)|.\?|[^\w' ]+")
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """Where something stands in the document: character offsets, the end not included."""
 
     start: int
@@ -27,12 +27,9 @@ class Words:
     """The words of one text, lower case, single spaces between them."""
 
     def __init__(self, text: str) -> None:
-        self.spans: list[Span] = []
-        self.words: list[str] = []
-        for match in _WORD.finditer(text):
-            word = match.group().lower().replace("’", "'")
-            self.spans.append(Span(*match.span()))
-            self.words.append(_SPELLINGS.get(word, word))
+        self.spans = [Span._make(match.span()) for match in _WORD.finditer(text)]
+        plain = " ".join(_WORD.findall(text)).lower().replace("’", "'")
+        self.words = [_SPELLINGS.get(word, word) for word in plain.split()]
 
     @cached_property
     def joined(self) -> str:
@@ -49,7 +46,10 @@ class Words:
 
     def find_all(self, phrase: str) -> Iterator[Span]:
         """Each place of the original text where ``phrase`` stands (see ``compiled``)."""
-        for match in compiled(phrase).finditer(self.joined):
+        pattern, plain = compiled(phrase)
+        if plain not in self.joined:  # most phrases are in no document, and this is seen much sooner
+            return
+        for match in pattern.finditer(self.joined):
             first = bisect_right(self._starts, match.start()) - 1
             last = bisect_right(self._starts, match.end() - 1) - 1
             yield Span(self.spans[first].start, self.spans[last].end)
@@ -60,10 +60,14 @@ class Words:
 
 
 @lru_cache(maxsize=512)
-def compiled(phrase: str) -> re.Pattern[str]:
-    """Words in a row; ``(a|b)`` is either, ``..`` stands for up to 12 words and ``...`` for up to 60."""
+def compiled(phrase: str) -> tuple[re.Pattern[str], str]:
+    """Words in a row; ``(a|b)`` is either, ``..`` stands for up to 12 words and ``...`` for up to 60.
+
+    The pattern, and the longest part of it that stands as it is wherever it matches.
+    """
     parts = []
     for part in phrase.split(" "):
         gap = {"..": _SHORT_GAP, "...": _LONG_GAP}.get(part)
         parts.append(f"(?: [^ ]+){{0,{gap}}}?" if gap else f" {part}")
-    return re.compile(r"\b" + "".join(parts).removeprefix(" ") + r"\b")
+    pattern = re.compile(r"\b" + "".join(parts).removeprefix(" ") + r"\b")
+    return pattern, max(_NOT_PLAIN.split(phrase), key=len).strip()
