@@ -251,7 +251,8 @@ def create_app(backend: Backend) -> FastAPI:
     )
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
-    app.include_router(jobs.quick)
+    # First, and not included: whatever is, is looked for twice at each request.
+    app.router.routes += jobs.quick.routes
     app.include_router(health.router)
     operations_modules = (
         operations_jobs,

@@ -8,6 +8,7 @@ import orjson
 from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
+from jobdeck_backend.api import failures
 from jobdeck_backend.api import jobs_schemas as schemas
 from jobdeck_backend.api.event_stream import respond
 from jobdeck_backend.api.quick_route import QuickRoute
@@ -25,7 +26,9 @@ from jobdeck_backend.store import jobs
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
-quick = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"], route_class=QuickRoute)
+quick = APIRouter(
+    prefix="/v1/jobs/async", tags=["jobs API"], route_class=QuickRoute, responses=failures.DOCUMENTED
+)
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "unknown workflow"},
