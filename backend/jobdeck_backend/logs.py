@@ -89,6 +89,14 @@ class _BestEffortLogger(structlog.PrintLogger):
 
 def configure() -> None:
     """Set up this process's logging, ours and the libraries'."""
+    configure_ours()
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def configure_ours() -> None:
+    """Set up what we log ourselves: all of it, where the process is another program's, as external workers are."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -99,6 +107,3 @@ def configure() -> None:
         ],
         logger_factory=lambda *_names: _BestEffortLogger(),
     )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
