@@ -3,6 +3,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
+# What is compiled once is not compiled again by each process of a test run.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test faults mutants check fix screenshots snapshots bench clean
 

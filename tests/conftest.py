@@ -12,7 +12,9 @@ from running_backend import RunningBackend
 from starting_backends import StartBackend, starting
 
 # How fast a machine is says nothing about a promise: real processes run beside these tests.
-settings.register_profile("jobdeck", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "jobdeck", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("jobdeck")
 
 

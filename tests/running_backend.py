@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -20,6 +21,7 @@ from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import jobs, leases
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
+from warm_process import WarmProcess
 
 T = TypeVar("T")
 JOBS = "/v1/jobs/async"
@@ -73,6 +75,26 @@ class StartError(AssertionError):
         self.exit_code, self.stdout, self.stderr = exit_code, stdout, stderr
 
 
+def _cold(arguments: list[str], variables: Mapping[str, str], log: IO[bytes]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "jobdeck_backend", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env=variables,
+        start_new_session=True,
+    )
+
+
+def _role(name: str) -> str:
+    """What a process is by the name that it gave itself."""
+    if name == "forkserver":
+        return "fork server"
+    if name.startswith("scheduler-e"):
+        return "scheduler"
+    return "worker" if re.fullmatch(r"w\d+-e\d+", name) else "backend"
+
+
 class RunningBackend:
     """One backend process and everything a test asks it or its state directory."""
 
@@ -87,18 +109,11 @@ class RunningBackend:
         path = Path(url.removeprefix("sqlite:///"))
         self.database_place = path if url.startswith("sqlite:///") else url
         """The SQLite file, or a PostgreSQL URL."""
+        command = ["--port", "0", "--state-dir", str(state_dir), "--follow-stdin", *arguments]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "jobdeck_backend", "--port", "0"),
-                    *("--state-dir", str(state_dir), "--follow-stdin", *arguments),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=variables,
-                start_new_session=True,
-            )
+            # What is for the interpreter itself is heeded by one that starts.
+            warm = not any(name.startswith("PYTHON") for name in environment)
+            self.process = WarmProcess(command, variables, log) if warm else _cold(command, variables, log)
         self.pid = self.process.pid
         self.ready = json.loads(self._ready_line())
         self.url: str = self.ready["url"]
@@ -106,12 +121,12 @@ class RunningBackend:
         self._database: Database | None = None
 
     def _ready_line(self) -> bytes:
-        assert self.process.stdout is not None
         readable, _, _ = select.select([self.process.stdout], [], [], 30)
         line = self.process.stdout.readline() if readable else b""
         if not line:
             self.process.kill()
-            stdout = self.process.communicate()[0].decode()
+            self.process.wait()
+            stdout = self.process.stdout.read().decode()
             raise StartError(self.process.returncode, stdout, self.log.read_text())
         return line
 
@@ -266,19 +281,16 @@ class RunningBackend:
     def processes(self) -> dict[int, str]:
         """``pid → role`` of all that belongs to this state directory and is not a zombie, oldest first.
 
-        Roles are ``backend``, ``fork server``, ``scheduler`` (the fork server's oldest child: an epoch's
-        processes end together) and ``worker``.
+        Roles are ``backend``, ``fork server``, ``scheduler`` and ``worker``.
         """
         found = sorted(
             (process for entry in Path("/proc").iterdir() if (process := self._look_at(entry))),
             key=lambda process: process[1],
         )
-        roles = {pid: role for pid, _started, role in found}
-        children = [pid for pid, role in roles.items() if role == "worker"]
-        return roles | dict.fromkeys(children[:1], "scheduler")
+        return {pid: role for pid, _started, role in found}
 
     def _look_at(self, entry: Path) -> tuple[int, int, str] | None:
-        """``(pid, start time, role)`` of one entry of /proc, if it is ours and alive."""
+        """``(pid, start time, role)`` of one entry of /proc, if it is ours and alive: they name themselves."""
         try:
             if not entry.name.isdecimal():
                 return None
@@ -286,24 +298,13 @@ class RunningBackend:
                 b"\0"
             ):
                 return None
-            state, parent, *rest = (entry / "stat").read_text().rpartition(")")[2].split()
-            command = (entry / "cmdline").read_bytes()
+            state, *rest = (entry / "stat").read_text().rpartition(")")[2].split()
+            name = (entry / "comm").read_text()
         except OSError:
             return None
         if state == "Z":
             return None
-        if b"jobdeck_backend.scheduling.forkserver" not in command:
-            role = "backend"
-        else:
-            role = "worker" if self._is_fork(int(parent)) else "fork server"
-        return int(entry.name), int(rest[17]), role
-
-    @staticmethod
-    def _is_fork(parent: int) -> bool:
-        try:
-            return b"jobdeck_backend.scheduling.forkserver" in Path(f"/proc/{parent}/cmdline").read_bytes()
-        except OSError:
-            return True
+        return int(entry.name), int(rest[18]), _role(name.strip())
 
     def pid_of(self, role: str) -> int:
         """The oldest process with that role."""
@@ -353,7 +354,6 @@ class RunningBackend:
     def stop(self) -> int:
         """End it as its parent's end would, and see that nothing is left; answers the exit code."""
         if self.process.poll() is None:
-            assert self.process.stdin is not None
             self.process.stdin.close()
         try:
             self.wait_until_gone()
@@ -367,8 +367,7 @@ class RunningBackend:
             self.process.kill()
         self.process.wait()
         self.http.close()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        self.process.stdout.close()
 
     def finish(self) -> None:
         """Stop it, and hold the records to the invariants."""

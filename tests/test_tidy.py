@@ -75,8 +75,21 @@ def tracked(*patterns: str) -> list[Path]:
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+def source(path: Path) -> str:
+    return path.read_text(errors="replace")
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All of a module, walked once for every rule."""
+    return tuple(ast.walk(ast.parse(source(path))))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten_after() -> Iterator[None]:
+    """A million nodes would be looked through by every garbage collection to come."""
+    yield
+    nodes.cache_clear()
 
 
 PYTHON = tracked("*.py")
@@ -96,17 +109,20 @@ def within(path: Path, package: str) -> tuple[str, ...]:
     return parts[len(parts) - parts[::-1].index(package) :]
 
 
-def imports(path: Path, package: str | None = None) -> Iterator[tuple[str, int]]:
+@cache
+def imports(path: Path, package: str | None = None) -> list[tuple[str, int]]:
     """Every imported module or member, dotted, with its line; relative ones are made absolute."""
-    for node in ast.walk(parsed(path)):
+    found = []
+    for node in nodes(path):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
+            found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level and package is not None:
                 here = (package, *within(path, package))
                 base = ".".join([*here[: len(here) - node.level], *([base] if base else [])])
-            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+            found += [(f"{base}.{alias.name}", node.lineno) for alias in node.names]
+    return found
 
 
 def allows(allowed: set[str], imported: str) -> bool:
@@ -118,7 +134,7 @@ def fail_on(broken: list[str]) -> None:
 
 
 def test_no_module_is_longer_than_400_lines():
-    lengths = {path: len(path.read_text().splitlines()) for path in PYTHON}
+    lengths = {path: len(source(path).splitlines()) for path in PYTHON}
     fail_on([f"{shown(path)}: {n} lines" for path, n in lengths.items() if n > MODULE_LINES_MAX])
 
 
@@ -128,7 +144,7 @@ def test_no_function_is_longer_than_70_lines():
             f"{shown(path, node.lineno)} {node.name}: {node.end_lineno - node.lineno + 1} lines"
             for path in PYTHON
             if "migrations" not in path.parts
-            for node in ast.walk(parsed(path))
+            for node in nodes(path)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             if node.end_lineno - node.lineno + 1 > FUNCTION_LINES_MAX
         ]
@@ -199,7 +215,7 @@ def test_statements_are_written_only_in_the_store():
                 broken.append(f"{shown(path, line)}: tables are the store's")
         broken += [
             f"{shown(path, node.lineno)}: .{node.attr}"
-            for node in ast.walk(parsed(path))
+            for node in nodes(path)
             if isinstance(node, ast.Attribute) and node.attr in STATEMENTS
         ]
     fail_on(broken)
@@ -208,7 +224,7 @@ def test_statements_are_written_only_in_the_store():
 def test_the_deck_shows_no_text_that_was_put_together_as_markup():
     broken = []
     for path in DECK_MODULES:
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Call):
                 name = (
                     node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -236,9 +252,9 @@ def test_nothing_of_the_machine_it_was_made_on_is_in_the_project():
     for path in tracked():
         if path.suffix in {".png", ".svg"} or path == Path(__file__):
             continue
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-            if PRIVATE_PLACES.search(line):
-                broken.append(f"{shown(path, number)}: {line.strip()[:80]}")
+        for found in PRIVATE_PLACES.finditer(text := source(path)):
+            number = text.count("\n", 0, found.start()) + 1
+            broken.append(f"{shown(path, number)}: {text.splitlines()[number - 1].strip()[:80]}")
     fail_on(broken)
 
 
@@ -246,10 +262,10 @@ def sleeps(path: Path) -> Iterator[int]:
     """Lines that sleep for a time without being a polling loop's pause between two looks."""
     polling = [
         range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.While)
     ]
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sleep":
             yields = bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value == 0
             if not yields and not any(node.lineno in lines for lines in polling):

@@ -27,6 +27,8 @@ from jobdeck_backend import logs
 from jobdeck_backend.app import Backend, create_app
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
+from jobdeck_backend.scheduling.forks import ForkServer
+from jobdeck_backend.scheduling.process_logs import log_path
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.inspection import inspect_workflows
@@ -80,10 +82,15 @@ def bind(settings: Settings) -> socket.socket:
 
 
 async def serve(
-    settings: Settings, lock: InstanceLock, listener: socket.socket, *, follow_stdin: bool
+    settings: Settings,
+    lock: InstanceLock,
+    forks: ForkServer | None,
+    listener: socket.socket,
+    *,
+    follow_stdin: bool,
 ) -> None:
     """Serve until a signal, or until standard input ends when it is followed."""
-    backend = Backend(settings)
+    backend = Backend(settings, forks)
     config = uvicorn.Config(
         create_app(backend),
         http="httptools",
@@ -139,6 +146,15 @@ def install_workflows(settings: Settings) -> None:
     registry.install(workflows, broken)
     for one in broken:
         click.echo(f"jobdeck: workflow {one.name} ({one.origin}) cannot be used: {one.problem}", err=True)
+
+
+def fork_early(settings: Settings) -> ForkServer | None:
+    """The fork server of an embedded cluster, on its way: before anything here has a thread."""
+    if settings.scheduler_address is not None:
+        return None
+    forks = ForkServer(log_path(settings.log_directory, "forkserver"))
+    forks.fork_early()
+    return forks
 
 
 def _end_with_stdin(server: Server) -> None:
@@ -214,14 +230,15 @@ def main(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         lock = InstanceLock(settings.state_dir)
+        forks = fork_early(settings)
         listener = bind(settings)
         install_workflows(settings)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(settings, lock, listener, follow_stdin=follow_stdin))
+            runner.run(serve(settings, lock, forks, listener, follow_stdin=follow_stdin))
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)
         sys.exit(refused.exit_code)
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="jobdeck serve")

@@ -33,12 +33,13 @@ from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.gate import Gate
 from jobdeck_backend.api.overview import Overview
+from jobdeck_backend.api.pulse import Pulse
 from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.commands import submission
 from jobdeck_backend.errors import StartRefused
-from jobdeck_backend.instance import EXIT_NOT_WRITABLE, HOST
+from jobdeck_backend.instance import EXIT_NOT_WRITABLE, backend_name
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
@@ -48,6 +49,7 @@ from jobdeck_backend.scheduling.agreement import Agreement
 from jobdeck_backend.scheduling.cluster import EmbeddedCluster
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.scheduling.external import ExternalCluster
+from jobdeck_backend.scheduling.forks import ForkServer
 from jobdeck_backend.scheduling.presence import Presence
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.scheduling.workers import Workers
@@ -66,16 +68,20 @@ from jobdeck_backend.upkeep.sweeper import Sweeper
 class Backend:
     """All parts of one server process."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Open and migrate the database. Raises ``StartRefused``."""
+    def __init__(self, settings: Settings, forks: ForkServer | None) -> None:
+        """Open and migrate the database. Raises ``StartRefused``.
+
+        ``forks`` starts the scheduler and the workers; None where others have started them.
+        """
         self.settings = settings
+        self._forks = forks
         self.database = Database(settings.database_place, synchronous="FULL")
         migrate(self.database)
         if self.database.path is None:
             # One clock for all who share the database, wherever they run; workers are told it by this process.
             clock.adopt(self.database.clock() - time.monotonic())
         remove_unfinished(settings.state_dir)
-        self._name = f"{HOST}:{settings.state_dir.resolve()}"
+        self._name = backend_name(settings.state_dir)
         with self.database.write() as tx:
             self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
@@ -137,6 +143,7 @@ class Backend:
         return Services(
             self.settings,
             self.database,
+            Pulse(self.database),
             self.writer,
             self.cluster,
             self.dispatcher,
@@ -169,7 +176,7 @@ class Backend:
             last_first.callback(self.database.close)
             last_first.callback(self.writer.stop)
             last_first.push_async_callback(self.tailer.stop)
-            last_first.push_async_callback(self.presence.enter)
+            last_first.push_async_callback(self.presence.leave)
             last_first.push_async_callback(self.presence.stop)
             last_first.push_async_callback(self.reaper.release)
             last_first.push_async_callback(self.reaper.stop)
@@ -218,8 +225,8 @@ class Backend:
         return "worker restarted" if restarted else loss
 
     def _make_cluster(self) -> Cluster:
-        if self.settings.scheduler_address is None:
-            return EmbeddedCluster(self.settings, self._next_epoch, self)
+        if self._forks is not None:
+            return EmbeddedCluster(self.settings, self._next_epoch, self, self._forks)
         return ExternalCluster(self.settings, self._next_epoch, self, self._database_id)
 
 
@@ -244,6 +251,7 @@ def create_app(backend: Backend) -> FastAPI:
     )
     failures.install(app, backend.settings)
     app.add_middleware(Gate, settings=backend.settings)
+    app.include_router(jobs.quick)
     app.include_router(health.router)
     operations_modules = (
         operations_jobs,

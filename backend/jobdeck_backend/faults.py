@@ -30,14 +30,12 @@ class FaultPoint(StrEnum):
     """The job's end is committed, its worker still on it."""
 
 
-_directory = os.environ.get("JOBDECK_FAULT_DIR")
-
-
 def reached(point: FaultPoint, job_id: str) -> None:
     """Kill this process if a death is armed here for this job."""
-    if _directory is None:
+    directory = os.environ.get("JOBDECK_FAULT_DIR")
+    if directory is None:
         return
-    for armed in Path(_directory).glob(f"{point}.{job_id}.*"):
+    for armed in Path(directory).glob(f"{point}.{job_id}.*"):
         with suppress(FileNotFoundError):
             armed.unlink()
             os.kill(os.getpid(), signal.SIGKILL)

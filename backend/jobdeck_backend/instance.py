@@ -1,27 +1,43 @@
 """One running instance a state directory: the lock that proves it and tells where the instance answers."""
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
 import socket
 from pathlib import Path
+from uuid import uuid4
 
 from jobdeck_backend.errors import StartRefused
 
-HOST = socket.gethostname()
-OWNER = f"{HOST}:{os.getpid()}"
-"""This process, as leases and epochs name their owner."""
+
+def _place() -> str:
+    """Where a process id means one process: a boot of a kernel and a pid namespace, below the host's name.
+
+    Containers and cloned machines share names, and each has a process 1.
+    """
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    namespace = Path("/proc/self/ns/pid").readlink()
+    return f"{socket.gethostname()}/{hashlib.sha256(f'{boot} {namespace}'.encode()).hexdigest()[:8]}"
+
+
+PLACE = _place()
 EXIT_IN_USE = 10
 EXIT_NOT_WRITABLE = 12
 FREE_BYTES_MIN = 1 << 20
 """Less room than this, and the database could not even be opened: its log needs some."""
 
 
+def this_process() -> str:
+    """This process, as leases and epochs name their owner."""
+    return f"{PLACE}:{os.getpid()}"
+
+
 def owner_is_gone(owner: str) -> bool:
-    """Whether a former owner certainly ended: it was a process of this machine that does not exist."""
-    host, _, pid = owner.rpartition(":")
-    if host != HOST or not pid.isdecimal():
+    """Whether a former owner certainly ended: it was a process of this place that does not exist."""
+    place, _, pid = owner.rpartition(":")
+    if place != PLACE or not pid.isdecimal():
         return False
     try:
         os.kill(int(pid), 0)
@@ -31,6 +47,23 @@ def owner_is_gone(owner: str) -> bool:
         return True
     except OSError:
         return False
+
+
+def backend_name(state_dir: Path) -> str:
+    """What the backend of a state directory is called on record: the same at each start, and nobody else's.
+
+    The directory has a number of its own: a path is found again in each container. Call it while holding the lock.
+    """
+    path = state_dir / "instance-id"
+    try:
+        if not path.exists():
+            draft = path.with_suffix(".new")
+            draft.write_text(uuid4().hex)
+            draft.rename(path)
+        return f"{socket.gethostname()}:{state_dir.resolve()}#{path.read_text()}"
+    except OSError as error:
+        reason = f"{path} cannot be read or written ({error.strerror})"
+        raise StartRefused(reason, EXIT_NOT_WRITABLE) from None
 
 
 class InstanceLock:

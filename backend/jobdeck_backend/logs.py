@@ -96,7 +96,10 @@ def configure() -> None:
 
 
 def configure_ours() -> None:
-    """Set up what we log ourselves: all of it, where the process is another program's, as external workers are."""
+    """Set up our own logging alone, in a process that is somebody else's.
+
+    Left as it comes, structlog draws each traceback with every local variable in it, for a second or two.
+    """
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -130,6 +130,11 @@ class Settings(BaseSettings):
         return self.scheduler_address is None if self.allow_drills is None else self.allow_drills
 
     @property
+    def log_directory(self) -> Path:
+        """Where the scheduler's and the workers' logs are."""
+        return self.state_dir / "logs"
+
+    @property
     def artifact_root(self) -> Path:
         """Where the bytes of artifacts are kept."""
         return self.artifact_dir or self.state_dir / "artifacts"

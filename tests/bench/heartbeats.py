@@ -5,6 +5,7 @@ from tests.bench.server import Server, running_server
 from tests.bench.throughput import jobs_per_second
 
 SELDOM_S = "3600"
+JOBS = 1_000
 
 
 def measure(server: Server) -> list[Figure]:
@@ -18,11 +19,11 @@ def measure(server: Server) -> list[Figure]:
         JOBDECK_HEARTBEAT_S=SELDOM_S, JOBDECK_CANCEL_LOOK_S=SELDOM_S, JOBDECK_HEARTBEAT_EVENT_S=SELDOM_S
     ) as heartless:
         for backend in (server, heartless):
-            jobs_per_second(backend)  # warm
+            jobs_per_second(backend, JOBS)  # warm
         for number in range(rounds(7, 1)):
             pair = [(server, usual), (heartless, without)]
             for backend, runs in pair if number % 2 else reversed(pair):
-                runs.append(jobs_per_second(backend))
+                runs.append(jobs_per_second(backend, JOBS))
     costs = [1 - run / alone for run, alone in zip(usual, without, strict=True)]
     return [
         Figure("no-op jobs, heart at its usual pace", "jobs/s", usual),

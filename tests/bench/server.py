@@ -73,7 +73,7 @@ class Server:
 
     def scheduler_pid(self) -> int:
         """The process that the fork server started first in this epoch."""
-        (fork_server,) = (one for one in self.process.children() if "forkserver" in " ".join(one.cmdline()))
+        (fork_server,) = (one for one in self.process.children() if one.name() == "forkserver")
         return min(fork_server.children(), key=lambda child: (child.create_time(), child.pid)).pid
 
     def pss_mb(self) -> float:

@@ -12,18 +12,18 @@ from tests.bench.submitting import load
 JOBS = 2_000
 
 
-def jobs_per_second(server: Server) -> float:
+def jobs_per_second(server: Server, number: int = JOBS) -> float:
     """From the first acceptance to the last outcome, submitting included."""
     (before,) = server.row("SELECT coalesce(max(accepted_at), 0) FROM admissions")
-    load(server, JOBS, "probe")
+    load(server, number, "probe")
     server.wait_until_drained()
     began, ended, succeeded = server.row(
         "SELECT min(accepted_at), max(finished_at), count(CASE WHEN outcome = 'succeeded' THEN 1 END) "
         "FROM admissions WHERE accepted_at > ?",
         before,
     )
-    assert succeeded == JOBS, f"{JOBS - succeeded} jobs did not succeed"
-    return JOBS / (ended - began)
+    assert succeeded == number, f"{number - succeeded} jobs did not succeed"
+    return number / (ended - began)
 
 
 def bare_per_second() -> float:

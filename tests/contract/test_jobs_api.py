@@ -199,6 +199,21 @@ def test_the_last_of_duplicate_keys_counts(backend: RunningBackend) -> None:
     assert answer.json()["agent_type"] == "probe"
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=utf-8"])
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_however_a_request_comes_the_same_is_accepted(
+    backend: RunningBackend, pieces: int, content_type: str
+) -> None:
+    body = json.dumps({**GOOD, "priority": "7", "deadline_seconds": 600}).encode()
+    step = -(-len(body) // pieces)
+    chunked = (body[start : start + step] for start in range(0, len(body), step))
+    answer = backend.http.post(SUBMIT, content=chunked, headers={"content-type": content_type})
+    assert answer.status_code == 202, answer.text
+    job = backend.http.get(f"/v1/ops/jobs/{answer.json()['job_id']}").json()["job"]
+    assert (job["workflow"], job["priority"]) == ("probe", 7)
+    assert answer.json()["deadline"]
+
+
 def test_odd_but_legal_text_is_kept_as_it_is(backend: RunningBackend) -> None:
     odd = "\u202eevil \x1b[31mred\x00 \U0001f600 \ufeff end"
     job_id = backend.submit(output=odd)

@@ -1,52 +1,56 @@
 """A start that cannot be: one sentence, its own exit code, nothing changed."""
 
 import json
+import os
 import socket
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import psycopg
 import pytest
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from postgres_server import PostgresServer
+from warm_process import WarmProcess
 
 
-def start(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the backend to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "jobdeck_backend", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        stdin=subprocess.DEVNULL,
-    )
+def refused(state_dir: Path, exit_code: int, *arguments: str) -> str:
+    """Try to start on this directory; answers the one sentence of the refusal."""
+    variables = {**os.environ, "JOBDECK_STATE_DIR": str(state_dir)}
+    with TemporaryFile() as stderr:
+        process = WarmProcess(["--port", "0", *arguments], variables, stderr)
+        process.stdin.close()
+        code, stdout = process.wait(), process.stdout.read()
+        stderr.seek(0)
+        told = stderr.read().decode()
+    assert code == exit_code, told
+    assert stdout == b""
+    return one_sentence(told)
 
 
-def refused(result: subprocess.CompletedProcess[str], exit_code: int) -> str:
-    """The one sentence of a refused start."""
-    assert result.returncode == exit_code, result.stderr
-    assert result.stdout == ""
-    (sentence,) = result.stderr.splitlines()
+def one_sentence(told: str) -> str:
+    """All that was said, which is one sentence of jobdeck's."""
+    (sentence,) = told.splitlines()
     assert sentence.startswith("jobdeck: ")
     return sentence
 
 
 def snapshot(directory: Path) -> dict[str, bytes]:
-    """Every file and its bytes, but the lock and the empty log directory, which a start may make."""
+    """Every file and its bytes, but the lock and the empty logs, which a start may make."""
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in directory.rglob("*")
-        if path.is_file() and path.name != "jobdeck.lock"
+        if path.is_file() and path.name != "jobdeck.lock" and path.stat().st_size
     }
 
 
 def test_a_second_instance_is_refused_naming_the_first(backend) -> None:
     before = json.loads((backend.state_dir / "jobdeck.lock").read_text())
-    sentence = refused(start("--port", "0", "--state-dir", str(backend.state_dir)), 10)
+    sentence = refused(backend.state_dir, 10)
     assert str(backend.pid) in sentence
     assert backend.url in sentence
     assert json.loads((backend.state_dir / "jobdeck.lock").read_text()) == before
@@ -59,7 +63,7 @@ def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        sentence = refused(start("--port", str(port), "--state-dir", str(tmp_path / "state")), 11)
+        sentence = refused(tmp_path / "state", 11, "--port", str(port))
     assert str(port) in sentence
     assert snapshot(tmp_path) == {}
 
@@ -68,7 +72,7 @@ def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written_is_refused_by_name(tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("in the way")
     state_dir = tmp_path / "file" / "state" if where == "file" else Path("/proc/jobdeck-state")
-    sentence = refused(start("--port", "0", "--state-dir", str(state_dir)), 12)
+    sentence = refused(state_dir, 12)
     assert str(state_dir) in sentence
     assert snapshot(tmp_path) == {"file": b"in the way"}
 
@@ -84,7 +88,8 @@ def test_a_full_disk_is_refused_by_name(tmp_path: Path) -> None:
         timeout=30,
         stdin=subprocess.DEVNULL,
     )
-    sentence = refused(result, 12)
+    assert (result.returncode, result.stdout) == (12, "")
+    sentence = one_sentence(result.stderr)
     assert "no room left" in sentence
     assert str(tmp_path) in sentence
 
@@ -104,7 +109,7 @@ def test_what_jobs_were_given_is_nobody_elses_to_read(start_backend, tmp_path: P
 )
 def test_a_damaged_database_is_refused_and_untouched(tmp_path: Path, bytes_: bytes) -> None:
     (tmp_path / "jobdeck.db").write_bytes(bytes_)
-    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path)), 13)
+    sentence = refused(tmp_path, 13)
     assert "jobdeck.db" in sentence
     assert snapshot(tmp_path) == {"jobdeck.db": bytes_}
 
@@ -118,13 +123,14 @@ def test_a_database_of_a_newer_jobdeck_is_refused_and_untouched(tmp_path: Path) 
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     before = snapshot(tmp_path)
-    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path)), 13)
+    sentence = refused(tmp_path, 13)
     assert "9999" in sentence
     assert snapshot(tmp_path) == before
 
 
 def test_an_unknown_option_says_what_there_is() -> None:
-    result = start("--no-such-option")
+    command = [sys.executable, "-m", "jobdeck_backend", "--no-such-option"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
 
@@ -133,7 +139,7 @@ def test_a_postgresql_that_does_not_answer_is_refused_without_its_password(tmp_p
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"postgresql://jobdeck:s3cret@127.0.0.1:{closed.getsockname()[1]}/jobs"
-        sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", url), 13)
+        sentence = refused(tmp_path / "state", 13, "--db-url", url)
     assert "postgresql://jobdeck@127.0.0.1" in sentence
     assert "refused" in sentence
     assert "s3cret" not in sentence
@@ -143,7 +149,7 @@ def test_a_postgresql_that_does_not_answer_is_refused_without_its_password(tmp_p
 def test_a_url_that_is_not_one_of_postgresql_is_refused_without_repeating_it(
     tmp_path: Path, url: str
 ) -> None:
-    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", url), 13)
+    sentence = refused(tmp_path / "state", 13, "--db-url", url)
     assert "postgresql://user:password@host:port/database" in sentence
     assert "s3cret" not in sentence
 
@@ -154,11 +160,11 @@ def test_a_postgresql_database_of_a_newer_jobdeck_is_refused_untouched(
     url = new_postgres_database()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", url), 13)
+        sentence = refused(tmp_path / "state", 13, "--db-url", url)
         assert "newer jobdeck (schema 9999" in sentence
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("9999",)]
         assert connection.execute("SELECT count(*) FROM leases").fetchone() == (0,)
     wrong = url.replace("odd", "even")
-    sentence = refused(start("--port", "0", "--state-dir", str(tmp_path / "state"), "--db-url", wrong), 13)
+    sentence = refused(tmp_path / "state", 13, "--db-url", wrong)
     assert "password authentication failed" in sentence
     assert "even" not in sentence

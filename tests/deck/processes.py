@@ -5,7 +5,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobdeck_tui.client.embedded import EmbeddedBackend
+from running_backend import RunningBackend
 
 
 def wait_until(condition, seconds=30.0):
@@ -30,9 +30,9 @@ def is_alive(pid):
 
 @contextmanager
 def backend(state_dir, *options):
-    """Run a real backend on ``state_dir``; gives it and its instance."""
-    embedded = EmbeddedBackend(state_dir, options)
+    """Run a real backend on ``state_dir``; what it leaves is held to the invariants."""
+    running = RunningBackend(state_dir, *options)
     try:
-        yield embedded, embedded.start()
+        yield running
     finally:
-        embedded.stop()
+        running.finish()

@@ -16,7 +16,7 @@ from .telling_server import TellingServer, telling
 from .world import World
 
 JOBS, EVENTS, EVENTS_KEPT = 60, 100, 500
-LOOKS_AT = (15, 25, 35, 55, 65, 75)
+LOOKS_AT = (10, 15, 20, 35, 40, 45)
 """Connections, each with other jobs than the one before: eight hours of one lost every six minutes. What is
 drawn at a moment is kept as long as it is drawn, so that the smallest of some looks counts.
 """

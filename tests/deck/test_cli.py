@@ -4,17 +4,15 @@ import json
 import os
 import pty
 import signal
-import socket
 import subprocess
-import sys
+from unittest.mock import patch
 
+import command_line
 import pytest
-from jobdeck_tui.cli import COMMANDS, run
-from jobdeck_tui.text.sanitise import is_safe
+from command_line import PROGRAM, environment
+from jobdeck_tui.cli import COMMANDS
+from running_backend import wait_until
 
-from .processes import backend, wait_until
-
-PROGRAM = "from jobdeck_tui.cli import main; main()"
 SHORT = json.dumps(
     {"stages": [{"name": "read", "seconds": 0.1, "tokens": 20}, {"name": "write", "seconds": 0.1}]}
 )
@@ -22,36 +20,17 @@ LONG = json.dumps({"stages": [{"name": "wait", "seconds": 60}]})
 
 
 @pytest.fixture(scope="module")
-def state_dir(tmp_path_factory):
+def state_dir(backend):
     """The state directory of a running backend."""
-    directory = tmp_path_factory.mktemp("cli") / "state"
-    with backend(directory):
-        yield directory
-
-
-def environment(**more):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("JOBDECK_")}
-    return kept | {"PYTHONIOENCODING": "utf-8"} | more
+    return backend.state_dir
 
 
 @pytest.fixture
 def jobdeck(state_dir):
-    """Run the program as a shell would; every byte of its output is checked for safety."""
+    """Runs a command against that backend."""
 
-    def call(*arguments, code=0, stdin="", **env):
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *arguments],
-            env=environment(JOBDECK_STATE_DIR=str(state_dir), **env),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert is_safe(done.stdout, lines=True), done.stdout
-        assert is_safe(done.stderr, lines=True), done.stderr
-        assert "Traceback" not in done.stderr, done.stderr
-        assert done.returncode == code, (done.stdout, done.stderr)
-        return done.stdout, done.stderr
+    def call(*arguments, **said):
+        return command_line.jobdeck(*arguments, **{"JOBDECK_STATE_DIR": str(state_dir), **said})
 
     return call
 
@@ -133,7 +112,7 @@ def test_an_act_on_a_version_that_has_passed_is_refused(jobdeck):
 def test_ctrl_c_ends_a_command_with_130_and_the_job_goes_on(jobdeck, state_dir):
     jobdeck("submit", "probe", LONG, "--job-id", "interrupted")
     watching = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "watch", "interrupted"],
+        [*PROGRAM, "watch", "interrupted"],
         env=environment(JOBDECK_STATE_DIR=str(state_dir)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -146,28 +125,29 @@ def test_ctrl_c_ends_a_command_with_130_and_the_job_goes_on(jobdeck, state_dir):
     jobdeck("expire", "interrupted")
 
 
-@pytest.mark.parametrize("code", [11, 12, 13])
-def test_a_start_that_fails_passes_its_exit_code_through(jobdeck, tmp_path, code):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1] if code == 11 else 0
-        directory = tmp_path / "state"
-        if code == 12:
-            (tmp_path / "file").write_text("")
-            directory = tmp_path / "file" / "state"
-        elif code == 13:
-            directory.mkdir()
-            (directory / "jobdeck.db").write_bytes(b"no database at all " * 500)
-        out, told = jobdeck("serve", "--state-dir", str(directory), "--port", str(port), code=code)
-    assert out == ""
-    assert len(told.splitlines()) == 1
+def test_serve_becomes_the_backend_with_every_option_but_no_password_among_its_arguments(jobdeck):
+    became = []
+
+    def become(_program, words):
+        became.append((words[1:], os.environ.get("JOBDECK_DB_URL"), os.environ["JOBDECK_STATE_DIR"]))
+
+    secret = "postgresql://u:s3cret@host/db"
+    with patch("os.execv", become):
+        jobdeck("--state-dir", "/there", "serve", "--port", "0", "--db-url", secret, "--no-drills")
+        jobdeck("serve", "--help", JOBDECK_STATE_DIR="/here")
+    assert became == [
+        (["-m", "jobdeck_backend", "--port", "0", "--no-drills"], secret, "/there"),
+        (["-m", "jobdeck_backend", "--help"], None, "/here"),
+    ]
 
 
-def test_a_taken_state_directory_is_refused_naming_the_first(jobdeck, state_dir):
+def test_a_start_that_fails_passes_its_exit_code_and_its_sentence_through(state_dir):
+    words = [*PROGRAM, "serve", "--state-dir", str(state_dir), "--port", "0"]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (10, "")
     pid = json.loads((state_dir / "jobdeck.lock").read_text())["pid"]
-    told = jobdeck("serve", "--state-dir", str(state_dir), "--port", "0", code=10)[1]
-    assert str(pid) in told
+    assert str(pid) in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_no_backend_is_exit_3_and_says_how_to_start_one(jobdeck, tmp_path):
@@ -207,7 +187,7 @@ def test_wrong_usage_is_exit_2_and_one_sentence(jobdeck, arguments):
 def test_a_terminal_without_cursor_control_gets_no_deck(state_dir):
     leader, follower = pty.openpty()
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        PROGRAM,
         env=environment(TERM="dumb", JOBDECK_STATE_DIR=str(state_dir)),
         stdin=follower,
         stdout=follower,
@@ -222,18 +202,17 @@ def test_a_terminal_without_cursor_control_gets_no_deck(state_dir):
     assert "jobdeck list" in told
 
 
-def test_every_command_explains_itself_and_the_exit_codes_are_told(capsys):
-    assert run(["--help"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"  {command}" in told for command in COMMANDS)
+def test_every_command_explains_itself_and_the_exit_codes_are_told(jobdeck):
+    told, _ = jobdeck("--help")
+    assert all(f"  {command}  " in told for command in COMMANDS)
     assert "3 server not reachable" in " ".join(told.split())
-    for command in COMMANDS:
-        assert run([command, "--help"]) == 0
+    for command in COMMANDS.keys() - {"serve"}:
+        assert jobdeck(command, "--help")[0].startswith(f"Usage: jobdeck {command} ")
 
 
 def test_a_reader_that_leaves_ends_the_program_quietly(state_dir):
     leaving = subprocess.run(
-        ["sh", "-c", '"$0" -c "$1" list --json | true', sys.executable, PROGRAM],
+        ["sh", "-c", '"$@" list --json | true', "sh", *PROGRAM],
         env=environment(JOBDECK_STATE_DIR=str(state_dir)),
         capture_output=True,
         text=True,
@@ -242,8 +221,16 @@ def test_a_reader_that_leaves_ends_the_program_quietly(state_dir):
     assert leaving.stderr == ""
 
 
-def test_the_command_line_imports_no_terminal_library_and_no_backend():
-    unwanted = {"textual", "rich", "httpx", "jobdeck_backend"}
-    looking = f"import sys, jobdeck_tui.cli; print(sorted({unwanted!r} & set(sys.modules)))"
-    told = subprocess.run([sys.executable, "-c", looking], capture_output=True, text=True, env=environment())
-    assert told.stdout.strip() == "[]"
+def test_a_command_imports_no_terminal_library_and_no_backend_and_help_not_even_the_commands():
+    looking = """
+import sys
+from jobdeck_tui.cli import COMMANDS, root
+def loaded(*names): return sorted(set(names) & set(sys.modules))
+root.main(["--help"], standalone_mode=False)
+print(loaded("textual", "rich", "jobdeck_backend", "pydantic", "httpx", "asyncio", "tomllib", "platformdirs"))
+for command in COMMANDS: root.get_command(None, command)
+print(loaded("textual", "rich", "jobdeck_backend", "pydantic", "aiohttp"))
+"""
+    words = [*PROGRAM[:2], looking]
+    told = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=30, check=True)
+    assert told.stdout.splitlines()[-2:] == ["[]", "[]"]

@@ -1,33 +1,21 @@
 """``jobdeck config`` and ``--profile``: what holds, where it stands, and which server is meant."""
 
 import json
-import os
-import subprocess
-import sys
 
+import command_line
 import pytest
-
-PROGRAM = "from jobdeck_tui.cli import main; main()"
 
 
 @pytest.fixture
 def jobdeck(tmp_path):
-    """Runs the program with a config file of this text."""
+    """Runs a command with a config file of this text."""
 
-    def call(text, *arguments, code=0, **env):
+    def call(text, *arguments, code=0, **variables):
         path = tmp_path / "config.toml"
         if text:
             path.write_text(text)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("JOBDECK_")}
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *arguments],
-            env=kept | {"JOBDECK_CONFIG": str(path), "JOBDECK_STATE_DIR": str(tmp_path / "state")} | env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.returncode == code, (done.stdout, done.stderr)
-        return done.stdout + done.stderr
+        variables |= {"JOBDECK_CONFIG": str(path), "JOBDECK_STATE_DIR": str(tmp_path / "state")}
+        return "".join(command_line.jobdeck(*arguments, code=code, **variables))
 
     return call
 

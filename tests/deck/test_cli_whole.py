@@ -2,36 +2,22 @@
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
 import threading
 
 import pytest
+from command_line import PROGRAM, jobdeck
 from jobdeck_tui.cli import run
-from jobdeck_tui.text.sanitise import is_safe
+from running_backend import wait_until
 
-from .processes import wait_until
 from .wayward import answer, wayward
 
-PROGRAM = "from jobdeck_tui.cli import main; main()"
 SHORT = json.dumps({"stages": [{"name": "read", "seconds": 0.1}, {"name": "write", "seconds": 0.1}]})
 
 
-def call(url, *arguments, code=0, seconds=30):
-    """Run the program as a shell would; every byte of its output is checked for safety."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments, "--server", url],
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        stdin=subprocess.DEVNULL,
-    )
-    assert is_safe(done.stdout, lines=True), done.stdout
-    assert is_safe(done.stderr, lines=True), done.stderr
-    assert done.returncode == code, (done.stdout, done.stderr)
-    return done.stdout, done.stderr
+def call(url, *arguments):
+    """Run a command against this server."""
+    return jobdeck(*arguments, "--server", url)
 
 
 def test_the_whole_is_told_in_lines_and_as_json(backend):
@@ -55,7 +41,7 @@ def test_why_is_told_in_words(backend):
 
 def test_events_are_followed_a_line_each_with_who_acted(backend):
     following = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "events", "--follow", "--server", backend.url],
+        [*PROGRAM, "events", "--follow", "--server", backend.url],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -22,7 +22,7 @@ SHORT = json.dumps({"stages": [{"name": "read", "seconds": 0.1}]})
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     """A backend of two workers."""
-    with backend(tmp_path_factory.mktemp("client") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("client") / "state") as instance:
         yield instance.url
 
 

@@ -12,18 +12,21 @@ from jobdeck_tui.client.embedded import EmbeddedBackend, last_line
 from jobdeck_tui.client.errors import StartFailed
 from jobdeck_tui.client.instance import running_instance
 
-from .processes import backend, is_alive, wait_until
+from .processes import is_alive, wait_until
 
 
 def test_a_second_deck_attaches_to_the_running_backend_and_leaves_it_running(tmp_path):
-    with backend(tmp_path / "state") as (first, instance):
+    first, second = EmbeddedBackend(tmp_path / "state"), EmbeddedBackend(tmp_path / "state")
+    try:
+        instance = first.start()
         assert first.owned
-        second = EmbeddedBackend(tmp_path / "state")
         assert second.start() == instance
         assert not second.owned
         second.stop()
         assert is_alive(instance.pid)
         assert running_instance(tmp_path / "state") == instance
+    finally:
+        first.stop()
     assert not is_alive(instance.pid)
     assert running_instance(tmp_path / "state") is None
     assert oct((tmp_path / "state" / "backend.log").stat().st_mode & 0o777) == "0o600"

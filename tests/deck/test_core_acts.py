@@ -10,11 +10,13 @@ from jobdeck_tui.core.eligibility import Act, consequence, needs_grant, objectio
 
 from .rows import NOW, job
 
+KEYS = {"undo": "u", "act.cancel": "c"}
+
 
 def test_nothing_is_sent_while_the_grace_runs_and_undo_takes_it_back():
     acts = Acts()
     asked = acts.request(Act.CANCEL, job(), NOW)
-    assert asked.line(NOW) == "cancel 64e50cad in 3 s · u undo · c now"
+    assert asked.line(NOW, KEYS.__getitem__) == "cancel 64e50cad in 3 s · u undo · c now"
     assert acts.due(NOW + 2.9, live=True) == []
     undone = acts.undo()
     assert undone.phase is Phase.UNDONE
@@ -72,7 +74,7 @@ def test_an_act_without_an_answer_is_unknown_until_the_rows_tell():
     acts = Acts(grace_seconds=0)
     asked = acts.request(Act.EXPIRE, job(), NOW)
     acts.due(NOW, live=True)
-    assert acts.unknown(asked.number).line(NOW) == "expire 64e50cad: outcome unknown, checking"
+    assert acts.unknown(asked.number).line(NOW, str) == "expire 64e50cad: outcome unknown, checking"
     assert acts.observe([job(version=4, state="running")], NOW + 1) == []
     (seen,) = acts.observe([job(state="expired", version=5)], NOW + 2)
     assert seen.phase is Phase.SEEN

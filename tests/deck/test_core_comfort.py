@@ -10,7 +10,7 @@ from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.core.alerts import BELL_SECONDS, Alerts
 from jobdeck_tui.core.company import OWN_SECONDS, SHOWN_SECONDS, Company
 from jobdeck_tui.core.records import FORMULA_STARTS, Records, as_text, job_record
-from jobdeck_tui.core.trends import BUCKET_SECONDS, Trends, bars
+from jobdeck_tui.core.trends import BUCKET_SECONDS, OF_CLUSTER, Trends, bars
 from jobdeck_tui.text.format import cells
 
 from .deck_driver import NOW, a_job, an_overview
@@ -109,19 +109,23 @@ def test_trends_keep_the_deepest_of_a_bucket_and_add_up_what_ended():
     assert trends.lines(80) == []
     for second, (queued, done) in enumerate([(3, 0), (9, 1), (2, 3)]):
         rows = [a_job(n, "queued") for n in range(queued)] + [a_job(50 + n, "failed") for n in range(done)]
-        trends.take(an_overview(rows), start + second)
-    trends.take(an_overview([a_job(1, "queued")]), start + 2 * BUCKET_SECONDS)
+        trends.take(an_overview(rows), 10 * second, start + second)
+    trends.take(an_overview([a_job(1, "queued"), a_job(2)]), 26, start + 2 * BUCKET_SECONDS)
     depth, ended = trends.lines(80)
     assert depth.split()[-2:] == ["1", "█▁▂"]
     assert ended.split()[-2:] == ["3", "█▁▁"]  # fewer ended jobs than before: they were pruned
+    queued, processing, events = trends.lines(80, OF_CLUSTER)
+    assert queued.split()[-2:] == ["1", "█▁▂"]
+    assert processing.split() == ["processing", "1", "▁▁█"]
+    assert events.split() == ["events/min", "26", "█▁▃"]
 
 
 @pytest.mark.parametrize("width", [20, 80, 120, 200])
 def test_trends_never_are_wider_than_the_screen(width):
     trends = Trends()
     for bucket in range(500):
-        trends.take(an_overview([a_job(n, "queued") for n in range(bucket % 7)]), NOW + 5 * bucket)
-    assert all(cells(line) <= width for line in trends.lines(width))
+        trends.take(an_overview([a_job(n, "queued") for n in range(bucket % 7)]), bucket, NOW + 5 * bucket)
+    assert all(cells(line) <= width for line in (*trends.lines(width), *trends.lines(width, OF_CLUSTER)))
     assert bars([0, 1, 1000]) == "▁▂█"
 
 

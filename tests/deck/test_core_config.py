@@ -143,7 +143,9 @@ def test_a_key_does_one_thing_on_a_screen_whatever_is_wanted(wanted, given_keys,
 
 
 def test_a_view_is_kept_for_its_owner_alone_and_read_again(tmp_path):
-    state = ViewState("left", True, ("id", "note"), "try>1", "light", {"jobs": ("a", "b")})
+    state = ViewState(
+        "left", True, ("id", "note"), "try>1", "light", ages=True, silent=True, histories={"jobs": ("a", "b")}
+    )
     file = ViewFile(tmp_path, "https://deck.example:8443/../x")
     file.keep(state)
     assert file.path.is_relative_to(tmp_path / "deck")
@@ -153,7 +155,8 @@ def test_a_view_is_kept_for_its_owner_alone_and_read_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"sort": "beauty"}', '{"histories": {"jobs": 3}}', '{"filter": 1}']
+    "content",
+    ["", "{", "[]", '{"sort": "beauty"}', '{"histories": {"jobs": 3}}', '{"filter": 1}', '{"silent": 1}'],
 )
 def test_a_damaged_view_is_one_sentence_and_defaults(tmp_path, content):
     file = ViewFile(tmp_path, "prod")
@@ -170,7 +173,7 @@ def test_a_damaged_view_is_one_sentence_and_defaults(tmp_path, content):
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from(["sort", "columns", "filter", "histories", "jobs"]), inner, max_size=4
+                st.sampled_from(["sort", "columns", "filter", "ages", "histories", "jobs"]), inner, max_size=4
             )
         ),
         max_leaves=6,

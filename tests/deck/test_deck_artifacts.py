@@ -5,7 +5,6 @@ import hashlib
 import json
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ ROW = {
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("artifacts") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("artifacts") / "state") as instance:
         asyncio.run(submit(instance.url, "with-files", TWO))
         wait_until(lambda: len(files(instance.url)) == 2)
         yield instance.url
@@ -68,15 +67,15 @@ def test_files_are_listed_with_name_type_size_digest_and_their_end() -> None:
     for words in ("▸ table.csv", "text/csv", "2.0K", "abababababab", "Numbers", "all of them"):
         assert words in shown
     assert "EXPIRED" not in shown
-    assert "EXPIRED" in text(replace(one, removed_at=NOW))
+    assert "EXPIRED" in text(one._replace(removed_at=NOW))
     assert "No file is on record" in text()
     assert "only the first 1.0K of 2.0K" in str(shown_part(one, "a", 1_024))
 
 
-@pytest.mark.parametrize("evil", HOSTILE)
-def test_r38_what_a_file_says_of_itself_never_acts(evil: str) -> None:
-    words = dict.fromkeys(("filename", "kind", "mime_type", "sha256", "title", "caption"), evil)
-    assert is_safe(text(decode_artifact(ROW | words)), lines=True)
+def test_r38_what_a_file_says_of_itself_never_acts() -> None:
+    for evil in HOSTILE:
+        words = dict.fromkeys(("filename", "kind", "mime_type", "sha256", "title", "caption"), evil)
+        assert is_safe(text(decode_artifact(ROW | words)), lines=True), evil[:80]
 
 
 def test_a_file_is_chosen_read_and_saved_by_keys(
@@ -149,11 +148,11 @@ def test_r38_a_name_from_a_server_is_no_path_and_other_bytes_are_not_saved(
         async with Api(url) as api:
             return await save(api, "with-files", wanted, tmp_path)
 
-    path = asyncio.run(fetch(replace(one, filename=name)))
+    path = asyncio.run(fetch(one._replace(filename=name)))
     assert path.parent == tmp_path
     assert path.name[0] not in ".-"
     path.unlink()
-    for wrong in (replace(one, sha256="0" * 64), replace(one, size_bytes=10)):
+    for wrong in (one._replace(sha256="0" * 64), one._replace(size_bytes=10)):
         with pytest.raises(NotSaved):
             asyncio.run(fetch(wrong))
     assert list(tmp_path.iterdir()) == []

@@ -26,7 +26,7 @@ MANY = 23
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A backend whose queue ``still`` starts nothing."""
-    with backend(tmp_path_factory.mktemp("bulk") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("bulk") / "state") as instance:
         asyncio.run(pause(instance.url))
         yield instance.url
 

@@ -9,6 +9,8 @@ from jobdeck_tui.client.errors import Refused
 from jobdeck_tui.client.http import Http
 from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.clipboard import FILE_NAME
+from jobdeck_tui.core.config import Config, Profile, read_config
+from jobdeck_tui.opening import Opening
 from jobdeck_tui.styles import VARIABLES
 from jobdeck_tui.styles.themes import NAMES, THEMES
 from textual.color import Color
@@ -124,6 +126,22 @@ async def test_the_palette_offers_only_what_the_row_allows_and_does_it():
         await press(pilot, "down", "enter")
         await pilot.pause(0.5)
         assert pilot.app.theme == "light"
+
+
+@in_a_deck
+async def test_the_palette_shows_a_saved_view_from_anywhere_and_goes_to_another_server():
+    config = read_config({"views": {"late": {"filter": "try>1"}}})
+    servers = Config(views=config.views, profiles={"stage": Profile("stage", "https://stage.example")})
+    async with running(a_deck([a_job(1)]), opening=Opening(config=servers)) as pilot:
+        await press(pilot, "enter")
+        assert (await palette(pilot, "view late"))[0].startswith("View late  try>1")
+        await press(pilot, "down", "enter")
+        await pilot.pause(0.3)
+        assert "filter: try>1  0 of 1" in screen_text(pilot)
+        assert (await palette(pilot, "server stage"))[0].startswith("Server stage  https://stage.example")
+        await press(pilot, "down", "enter")
+        await pilot.pause(0.3)
+        assert program(pilot).switch_to.name == "stage"
 
 
 @in_a_deck

@@ -1,7 +1,6 @@
 """The Drills screen without a server: what is offered, what is explained, what one key writes."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from jobdeck_tui.client.drills import DrillAwaited
@@ -9,8 +8,8 @@ from jobdeck_tui.core.drill_words import GUARANTEES
 
 from .deck_driver import a_deck, a_drill, an_overview, in_a_deck, lines, press, running, screen_text
 
-RUNNING = replace(
-    a_drill(), state="running", ended_at=None, awaited=(DrillAwaited("running again", 7.0),), evidence=()
+RUNNING = a_drill()._replace(
+    state="running", ended_at=None, awaited=(DrillAwaited("running again", 7.0),), evidence=()
 )
 SIZES = ((80, 24), (120, 36), (40, 10), (20, 5))
 
@@ -79,7 +78,7 @@ def test_o_writes_the_drill_to_a_file_for_its_owner_only(tmp_path, monkeypatch) 
     @in_a_deck
     async def go() -> None:
         deck = a_deck()
-        deck.take_drill(replace(a_drill(), id="../d1"))
+        deck.take_drill(a_drill()._replace(id="../d1"))
         async with running(deck, 120, 40) as pilot:
             await press(pilot, "4", "o")
             await pilot.pause()

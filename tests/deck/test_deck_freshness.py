@@ -21,7 +21,7 @@ WAITS = {"stages": [{"name": "only", "seconds": 0.1}]}
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A backend with a job that waits in a paused queue, and one that is done."""
-    with backend(tmp_path_factory.mktemp("fresh") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("fresh") / "state") as instance:
         asyncio.run(prepare(instance.url))
         yield instance.url
 

@@ -20,7 +20,7 @@ ONE = {"stages": [{"name": "one"}], "output": "said"}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("line") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("line") / "state") as instance:
         yield instance.url
 
 

@@ -25,7 +25,7 @@ SHORT = {"stages": [{"name": "first", "seconds": 0.1}, {"name": "last", "seconds
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A backend of its own."""
-    with backend(tmp_path_factory.mktemp("deck") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("deck") / "state") as instance:
         yield instance.url
 
 

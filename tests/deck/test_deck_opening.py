@@ -113,16 +113,33 @@ def test_the_view_is_as_it_was_left_unless_in_safe_mode(tmp_path: Path) -> None:
     @in_a_deck
     async def go() -> None:
         opening = Opening(PROD, state_dir=tmp_path)
-        state = await left(tmp_path, opening, "s", "S", "slash", "state:running", "enter")
+        state = await left(tmp_path, opening, "s", "S", "slash", "state:running", "enter", "T", "t")
+        assert (state.theme, state.ages, state.silent) == ("light", True, False)
         assert (state.sort, state.reverse, state.filter) == ("id", True, "state:running")
         assert state.histories["jobs"] == ("state:running",)
         async with running(a_deck([a_job(1)]), opening=opening) as pilot:
             assert "filter: state:running  1 of 1" in screen_text(pilot)
             assert "by id reversed" in screen_text(pilot)
+            assert pilot.app.theme == "light"
+            assert program(pilot).deck.relative_times
             await press(pilot, "slash", "ctrl+u", "up")
         async with running(a_deck([a_job(1)]), opening=Opening(PROD, state_dir=tmp_path, safe=True)) as pilot:
             assert "filter:" not in screen_text(pilot)
         assert ViewFile(tmp_path, "prod").load()[0] == state
+
+    go()
+
+
+def test_the_look_and_the_bell_chosen_last_hold_against_the_config_file(tmp_path: Path) -> None:
+    @in_a_deck
+    async def go() -> None:
+        opening = Opening(PROD, read_config({"theme": "light"}), state_dir=tmp_path)
+        async with running(a_deck([a_job(1)]), opening=opening) as pilot:
+            program(pilot).choose_theme("dark")
+            program(pilot).deck.alerts.silent = True
+        async with running(a_deck([a_job(1)]), opening=opening) as pilot:
+            assert pilot.app.theme == "dark"
+            assert program(pilot).deck.alerts.silent
 
     go()
 

@@ -5,18 +5,17 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import jobdeck
 from jobdeck_tui.app import DeckApp
 from jobdeck_tui.cli import run
 from jobdeck_tui.client.api import Api
-from jobdeck_tui.client.instance import Instance
 from jobdeck_tui.client.models import JobDetail
 from jobdeck_tui.client.recovery import PlanLine, Recovery, RecoveryPlan
 from jobdeck_tui.reaching import Reaching
+from running_backend import RunningBackend
 
 from .deck_driver import (
     NOW,
@@ -130,11 +129,11 @@ WORK = {"stages": [{"name": "first"}, {"name": "second", "seconds": 1.0}, {"name
 def instance(tmp_path_factory: pytest.TempPathFactory):
     """A backend whose recovery waits for its operator."""
     directory = tmp_path_factory.mktemp("recovery") / "state"
-    with backend(directory, "--recovery", "manual") as (_, started):
+    with backend(directory, "--recovery", "manual") as started:
         yield started
 
 
-def detail(instance: Instance, job_id: str) -> JobDetail:
+def detail(instance: RunningBackend, job_id: str) -> JobDetail:
     async def read() -> JobDetail:
         async with Api(instance.url) as api:
             return await api.job(job_id)
@@ -142,7 +141,7 @@ def detail(instance: Instance, job_id: str) -> JobDetail:
     return asyncio.run(read())
 
 
-def lose(instance: Instance, job_id: str) -> None:
+def lose(instance: RunningBackend, job_id: str) -> None:
     """Submit a job and kill its worker in its second stage."""
 
     async def submit() -> None:
@@ -156,7 +155,7 @@ def lose(instance: Instance, job_id: str) -> None:
     wait_until(lambda: planned(instance, job_id) != "leave")
 
 
-def planned(instance: Instance, job_id: str) -> str | None:
+def planned(instance: RunningBackend, job_id: str) -> str | None:
     async def read() -> RecoveryPlan:
         async with Api(instance.url) as api:
             return await api.recovery_plan()
@@ -164,7 +163,7 @@ def planned(instance: Instance, job_id: str) -> str | None:
     return next((one.action for one in asyncio.run(read()).actions if one.job_id == job_id), None)
 
 
-def test_a_lost_job_is_recovered_from_the_deck_by_its_plan(instance: Instance) -> None:
+def test_a_lost_job_is_recovered_from_the_deck_by_its_plan(instance: RunningBackend) -> None:
     lose(instance, "from-deck")
 
     async def go() -> None:
@@ -185,7 +184,7 @@ def test_a_lost_job_is_recovered_from_the_deck_by_its_plan(instance: Instance) -
 
 
 def test_reconcile_prints_the_plan_changes_nothing_and_applies_it_when_told(
-    instance: Instance, capsys
+    instance: RunningBackend, capsys
 ) -> None:
     lose(instance, "from-shell")
     server = ["--server", instance.url]
@@ -205,34 +204,23 @@ def test_reconcile_prints_the_plan_changes_nothing_and_applies_it_when_told(
     assert capsys.readouterr().out == "0 done, 0 skipped.\n"
 
 
-def test_fsck_exits_0_when_all_holds_and_1_naming_what_does_not(tmp_path: Path, capsys) -> None:
+def test_fsck_exits_0_when_all_holds_and_1_naming_what_does_not(tmp_path: Path) -> None:
     directory = tmp_path / "state"
-    at_rest = ["--state-dir", str(directory)]
+    at_rest = ("fsck", "--state-dir", str(directory))
     with backend(directory):
-        assert run(["fsck", *at_rest]) == 0
-        assert capsys.readouterr().out.endswith(": clean.\n")
-    assert run(["fsck", *at_rest]) == 0, "no backend need run"
+        assert jobdeck(*at_rest)[0].endswith(": clean.\n")
+    assert json.loads(jobdeck(*at_rest, "--json")[0])["clean"], "no backend need run"
     by_hand = sqlite3.connect(directory / "jobdeck.db")
     by_hand.execute("UPDATE leases SET epoch = 0")
     by_hand.commit()
     by_hand.close()
-    capsys.readouterr()
-    assert run(["fsck", *at_rest]) == 1
-    assert "I8 epochs are of leases: all jobs: the recovery lease has epoch 0" in capsys.readouterr().out
-    assert run(["fsck", "--json", *at_rest]) == 1
-    assert json.loads(capsys.readouterr().out)["clean"] is False
+    broken = "I8 epochs are of leases: all jobs: the recovery lease has epoch 0"
+    assert broken in jobdeck(*at_rest, code=1)[0]
 
 
 def test_fsck_of_what_is_no_database_is_one_sentence(tmp_path: Path) -> None:
-    def fsck(directory: Path) -> subprocess.CompletedProcess[str]:
-        program = "from jobdeck_tui.cli import main; main()"
-        command = [sys.executable, "-c", program, "fsck", "--state-dir", str(directory)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-
-    none = fsck(tmp_path)
-    assert (none.returncode, none.stderr) == (13, f"jobdeck: there is no database in {tmp_path}\n")
+    at_rest = ("fsck", "--state-dir", str(tmp_path))
+    assert jobdeck(*at_rest, code=13)[1] == f"jobdeck: there is no database in {tmp_path}\n"
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "jobdeck.db").write_text("this is no database at all, only words" * 50)
-    damaged = fsck(tmp_path)
-    assert damaged.returncode == 13
-    assert len(damaged.stderr.splitlines()) == 1
+    assert len(jobdeck(*at_rest, code=13)[1].splitlines()) == 1

@@ -17,7 +17,7 @@ SHORT = {"stages": [{"name": "only"}]}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("storage") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("storage") / "state") as instance:
         yield instance.url
 
 

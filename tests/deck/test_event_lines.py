@@ -62,7 +62,7 @@ class LogApp(App[None]):
         return VARIABLES
 
     def compose(self) -> ComposeResult:
-        yield EventLog(self.lines, clock)
+        yield EventLog(self.lines, clock, str)
 
 
 def shown(log: EventLog) -> list[str]:
@@ -85,7 +85,7 @@ async def test_scrolling_up_really_stops_the_log_and_end_follows_again() -> None
         log.flush()
         await pilot.pause()
         assert shown(log)[:-1] == stood[:-1]
-        assert shown(log)[-1] == "▼ 37 new (End to follow)"
+        assert shown(log)[-1] == "▼ 37 new (follow to follow)"
         log.follow()
         assert '"n": 137' in shown(log)[-1]
 

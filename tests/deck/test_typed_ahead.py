@@ -86,7 +86,7 @@ async def test_r37_a_job_just_opened_is_not_cancelled_by_a_key_typed_ahead_and_t
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A backend with two long jobs."""
-    with backend(tmp_path_factory.mktemp("ahead") / "state") as (_, instance):
+    with backend(tmp_path_factory.mktemp("ahead") / "state") as instance:
         for job_id in ("long-1", "long-2"):
             asyncio.run(submit(instance.url, job_id))
         yield instance.url

@@ -202,6 +202,8 @@ def test_a_damaged_database_is_said_everywhere_and_promises_nothing(doomed: Runn
     answer = doomed.http.post(SUBMIT, json={"agent_type": "probe", "input": "{}"})
     assert (answer.status_code, "damaged" in answer.json()["detail"]) == (503, True)
     assert (health(doomed)[0], health(doomed)[1]["db"]) == (503, "database_damaged")
+    doomed.stop()
+    assert "shutdown failed" not in doomed.log.read_text()
 
 
 def test_a_start_on_a_damaged_database_is_refused_and_fsck_tells_the_damage(doomed: RunningBackend) -> None:

@@ -1,16 +1,15 @@
 """A backup is whole and starts elsewhere; a bundle tells of a job without secrets; a caller is told once more."""
 
+import contextlib
 import io
 import json
-import os
 import stat
-import subprocess
-import sys
 import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import command_line
 import pytest
 from running_backend import RunningBackend, wait_until
 from starting_backends import StartBackend, starting
@@ -34,18 +33,9 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend
 
 
 def jobdeck(state_dir: Path, *arguments: str, code: int = 0, cwd: Path | None = None) -> str:
-    """The program's output, as a shell would see it."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from jobdeck_tui.cli import main; main()", *arguments],
-        env=os.environ | {"JOBDECK_STATE_DIR": str(state_dir)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=cwd,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode == code, (done.stdout, done.stderr)
-    return done.stdout + done.stderr
+    """All that a command says."""
+    with contextlib.chdir(cwd or Path.cwd()):
+        return "".join(command_line.jobdeck(*arguments, code=code, JOBDECK_STATE_DIR=str(state_dir)))
 
 
 def test_a_backup_under_load_starts_elsewhere_and_goes_on(

@@ -1,12 +1,10 @@
 """The whole OpenAPI document tried with made-up requests: no server error, and only what is documented."""
 
-from contextlib import suppress
 from typing import Any
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -42,8 +40,7 @@ def conforms(operation: Any, mode: GenerationMode) -> None:
     def ask(case: schemathesis.Case) -> None:
         case.validate_response(case.call(timeout=20), checks=CHECKS)
 
-    with suppress(Unsatisfiable):  # it has nothing that could be broken
-        ask()
+    ask()
 
 
 @pytest.mark.timeout(180)
@@ -56,5 +53,7 @@ def test_no_made_up_request_finds_a_server_error_or_an_undocumented_answer(
     tried = [one for one in operations if one.path not in ENDLESS]
     assert len(tried) > 30
     for operation in tried:
-        for mode in GenerationMode:
-            conforms(operation, mode)
+        conforms(operation, GenerationMode.POSITIVE)
+        # Any word is an id: with nothing but ids there is nothing to break, and a long search for it.
+        if operation.query or operation.body:
+            conforms(operation, GenerationMode.NEGATIVE)

@@ -2,6 +2,7 @@
 
 import time
 import unicodedata
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,6 @@ from jobdeck_tui.text.sanitise import MARKS_MAX, block, delete_unsafe, is_safe, 
 
 from .corpus import ACTIVE, HOSTILE
 
-ALL = [chr(code) for code in range(0x110000)]
 FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 VISIBLE_FORMAT = {"\u08e2", "\u06dd", "\u070f"}
 
@@ -19,18 +19,24 @@ def survivors(text: str) -> set[str]:
     return {character for character in text if unicodedata.category(character) in FORBIDDEN}
 
 
+def every_character() -> Iterator[str]:
+    return map(chr, range(0x110000))
+
+
 def test_r38_no_control_surrogate_or_separator_survives_over_all_code_points():
-    every = "".join(ALL)
-    assert survivors(one_line(every, len(every))) == set()
-    assert survivors(block(every, len(every))) <= {"\n"}
-    for character in (*ALL[:0x3200], *ALL[0xD000:0x10000], *ALL[0xE0000:0xE1000]):
-        assert is_safe(one_line(character)), hex(ord(character))
-    assert is_safe(one_line(every, len(every)))
-    assert is_safe(block(every, len(every)), lines=True)
+    every = "".join(every_character())
+    line, lines = one_line(every, len(every)), block(every, len(every))
+    assert survivors(line) == set()
+    assert survivors(lines) <= {"\n"}
+    assert is_safe(line)
+    assert is_safe(lines, lines=True)
+    for alone in (range(0x700), range(0x2000, 0x2100), range(0xD7F0, 0xE010), range(0xFE00, 0x10000)):
+        for code in alone:
+            assert is_safe(one_line(chr(code))), hex(code)
 
 
 def test_r38_every_invisible_format_character_is_gone():
-    for character in ALL:
+    for character in every_character():
         invisible = unicodedata.category(character) == "Cf" and not (
             unicodedata.name(character, "").startswith(("ARABIC", "SYRIAC", "KAITHI", "EGYPTIAN"))
         )
@@ -53,18 +59,18 @@ def test_ordinary_text_is_untouched():
     assert one_line("a\nb\r\nc") == "a␤b␤c"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_r38_the_hostile_corpus_comes_out_safe(text):
-    assert is_safe(one_line(text))
-    assert is_safe(block(text), lines=True)
-    assert is_safe(delete_unsafe(text))
-    one_line(text).encode()
-    block(text).encode()
+def test_r38_the_hostile_corpus_comes_out_safe():
+    for text in HOSTILE:
+        assert is_safe(one_line(text)), text[:80]
+        assert is_safe(block(text), lines=True), text[:80]
+        assert is_safe(delete_unsafe(text)), text[:80]
+        one_line(text).encode()
+        block(text).encode()
 
 
-@pytest.mark.parametrize("text", ACTIVE)
-def test_r38_complete_escape_sequences_leave_nothing_behind(text):
-    assert one_line(f"before{text}after") == "beforeafter"
+def test_r38_complete_escape_sequences_leave_nothing_behind():
+    for text in ACTIVE:
+        assert one_line(f"before{text}after") == "beforeafter", text
 
 
 def test_r38_a_sequence_hidden_in_another_does_not_come_alive():
@@ -101,7 +107,7 @@ def test_a_cut_says_so():
     assert block("é" * 50, 10) == "é" * 9 + "⋯"
 
 
-LONG = 1_000_000
+LONG = 250_000
 
 
 @pytest.mark.parametrize(
@@ -131,7 +137,7 @@ def test_r38_time_is_linear_in_hostile_input(piece):
 
     seconds(LONG // 8)
     small, large = seconds(LONG // 8), seconds(LONG)
-    assert large < 2.0
+    assert large < 0.5
     # Eight times the text: a quadratic search would take 64 times as long.
     assert large < 24 * max(small, 0.01)
 

@@ -7,6 +7,7 @@ from itertools import count
 from unicodedata import category
 
 import pytest
+from command_line import ran
 from jobdeck_tui.client.fields import NOTE_LIMIT
 from jobdeck_tui.client.workers import LOG_LINE_LIMIT
 from jobdeck_tui.core.columns import Column
@@ -23,7 +24,6 @@ from tests.deck.test_deck_terminal import Terminal
 from tests.deck.world import World
 
 from .corpus import HOSTILE
-from .test_command_line import output
 
 ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 WHOLE_ONCE = 5_000
@@ -126,7 +126,7 @@ def url():
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one[0])
 def test_r38_what_a_command_prints_of_a_hostile_server_is_text(url, command, options):
-    code, said, complained = output(*command, "--server", url, *options)
+    code, said, complained = ran(*command, "--server", url, *options)
     assert code == 0, complained
     assert said
     assert is_safe(said, lines=True)

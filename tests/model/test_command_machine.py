@@ -26,7 +26,7 @@ from operator_steps import OperatorSteps
 from stand import SELDOM, Stand, among
 from worker_steps import WorkerSteps
 
-STEPS = int(os.environ.get("JOBDECK_MODEL_STEPS", "4000"))
+STEPS = int(os.environ.get("JOBDECK_MODEL_STEPS", "2000"))
 # Where it is enough to know whether it fails.
 PHASES = [Phase.generate] if "JOBDECK_MODEL_UNSHRUNK" in os.environ else list(settings.default.phases)
 STEPS_A_RUN_MAX = 100

@@ -1,5 +1,7 @@
 """The transition table (R13), by every walk through it."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,14 +66,13 @@ def test_r14_each_claim_and_each_taking_away_has_a_fence_of_its_own(verbs: list[
     assert len(set(claims)) == len(claims)
 
 
-@pytest.mark.parametrize("status", Status)
-@pytest.mark.parametrize("verb", Verb)
-def test_what_is_not_allowed_is_refused_in_words(status: Status, verb: Verb) -> None:
-    if allows(status, verb):
-        assert advance(status, verb) in Status
-    else:
-        with pytest.raises(NotEligible, match=str(status)):
-            advance(status, verb)
+def test_what_is_not_allowed_is_refused_in_words() -> None:
+    for status, verb in product(Status, Verb):
+        if allows(status, verb):
+            assert advance(status, verb) in Status
+        else:
+            with pytest.raises(NotEligible, match=str(status)):
+                advance(status, verb)
 
 
 def test_each_outcome_has_its_own_verb_and_a_failure_for_want_of_a_worker_one_more() -> None:

@@ -1,28 +1,34 @@
 """One contract for both databases: a fixture that asks for ``place`` runs on each."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from sqlalchemy import Connection
 
 
+@pytest.fixture
+def file(tmp_path: Path, empty_database: Path) -> Path:
+    """A database of the test's own in SQLite, migrated and empty."""
+    return Path(shutil.copy(empty_database, tmp_path / "jobdeck.db"))
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
-    """A database of the test's own: a new file, or a migrated one on a server."""
+def place(request: pytest.FixtureRequest) -> Path | str:
+    """A database of the test's own, migrated and empty: a file, or one on a server."""
     if request.param == "sqlite":
-        return tmp_path / "jobdeck.db"
+        path: Path = request.getfixturevalue("file")
+        return path
     new_database: Callable[[], str] = request.getfixturevalue("new_postgres_database")
     return new_database()
 
 
 @pytest.fixture
 def database(place: Path | str) -> Iterator[Database]:
-    """That database, migrated and open."""
+    """That database, open."""
     database = Database(place, synchronous="NORMAL")
-    migrate(database)
     yield database
     database.close()
 

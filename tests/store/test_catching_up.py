@@ -11,15 +11,13 @@ from jobdeck_backend.commands.notices import notice
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import BACKLOG_MAX, Tailer
 
 JOB = "slowly-read"
 
 
-def opened(path: Path) -> Database:
-    database = Database(path, synchronous="NORMAL")
-    migrate(database)
+def opened(file: Path) -> Database:
+    database = Database(file, synchronous="NORMAL")
     with database.write() as tx:
         submit(tx, NewJob(agent_type="probe", input="{}", queue="probe", job_id=JOB), now())
     return database
@@ -66,8 +64,8 @@ async def catch_up(database: Database) -> None:
     database.close()
 
 
-def test_a_reader_that_fell_behind_is_told_of_the_status_it_missed_in_its_place(tmp_path: Path) -> None:
-    asyncio.run(catch_up(opened(tmp_path / "jobdeck.db")))
+def test_a_reader_that_fell_behind_is_told_of_the_status_it_missed_in_its_place(file: Path) -> None:
+    asyncio.run(catch_up(opened(file)))
 
 
 async def share(database: Database) -> None:
@@ -88,8 +86,8 @@ async def share(database: Database) -> None:
     database.close()
 
 
-def test_r28_readers_of_one_job_are_sent_the_same_bytes(tmp_path: Path) -> None:
-    asyncio.run(share(opened(tmp_path / "jobdeck.db")))
+def test_r28_readers_of_one_job_are_sent_the_same_bytes(file: Path) -> None:
+    asyncio.run(share(opened(file)))
 
 
 async def join_beyond(database: Database) -> None:
@@ -105,8 +103,8 @@ async def join_beyond(database: Database) -> None:
     database.close()
 
 
-def test_a_cursor_beyond_the_end_is_the_end_and_misses_nothing_that_comes(tmp_path: Path) -> None:
-    asyncio.run(join_beyond(opened(tmp_path / "jobdeck.db")))
+def test_a_cursor_beyond_the_end_is_the_end_and_misses_nothing_that_comes(file: Path) -> None:
+    asyncio.run(join_beyond(opened(file)))
 
 
 async def read_all(database: Database) -> list[bytes]:
@@ -114,9 +112,9 @@ async def read_all(database: Database) -> list[bytes]:
     return [chunk async for chunk in frames]
 
 
-def test_a_stream_whose_log_cannot_be_read_says_so_and_ends(tmp_path: Path) -> None:
-    database = opened(tmp_path / "jobdeck.db")
-    (tmp_path / "jobdeck.db").unlink()
+def test_a_stream_whose_log_cannot_be_read_says_so_and_ends(file: Path) -> None:
+    database = opened(file)
+    file.unlink()
     mode, error = asyncio.run(read_all(database))
     database.close()
     assert mode.startswith(b"event: stream.mode")

@@ -8,7 +8,6 @@ from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.store import dispatch
 from jobdeck_backend.store import epochs as epoch_rows
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.timekeeping import Follower
 from sqlalchemy import Connection
 
@@ -16,9 +15,8 @@ T = 1_000.0
 
 
 @pytest.fixture
-def tx(tmp_path) -> Iterator[Connection]:
-    database = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(database)
+def tx(file) -> Iterator[Connection]:
+    database = Database(file, synchronous="NORMAL")
     with database.write() as connection:
         yield connection
         connection.rollback()

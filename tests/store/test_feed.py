@@ -24,7 +24,7 @@ async def no_epoch() -> int:
 
 def test_r37_a_change_that_could_not_be_read_is_told_by_the_next_pass(tmp_path: Path) -> None:
     async def go() -> None:
-        backend = Backend(Settings(state_dir=tmp_path))
+        backend = Backend(Settings(state_dir=tmp_path), None)
         database = backend.database
         cluster = EmbeddedCluster(backend.settings, no_epoch, backend)
         board = Board(database, lambda: None)

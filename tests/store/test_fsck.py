@@ -1,17 +1,16 @@
 """``fsck`` finds what a hand can do to a database, and nothing where nothing was done."""
 
-import sqlite3
-from contextlib import closing
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from jobdeck_backend.commands import execution, operators
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.jobs.records import Claim, StageRun
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import leases
-from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.engine import Database, is_postgres
 from sqlalchemy import Connection
 
 # Each with what a hand did, and what is said of it.
@@ -114,36 +113,40 @@ def write_history(tx: Connection) -> None:
     operators.act(tx, "resume", "resumed", operators.resume, operators.By("operator", 132))
 
 
-@pytest.fixture
-def database(database: Database) -> Database:
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, empty_database: Path
+) -> Iterator[Database]:
     """A database with a sound history."""
+    if request.param == "sqlite":
+        place: Path | str = Path(shutil.copy(empty_database, tmp_path_factory.mktemp("fsck")))
+    else:
+        place = request.getfixturevalue("postgres").create("template")
+    database = Database(place, synchronous="NORMAL")
     with database.write() as tx:
         write_history(tx)
-    return database
+    yield database
+    database.close()
 
 
-def by_hand(place: Path | str, script: str) -> None:
+def by_hand(tx: Connection, script: str) -> None:
     """Do to a database what somebody with a shell and too many rights can."""
-    if isinstance(place, Path):
-        with closing(sqlite3.connect(place)) as connection:
-            connection.executescript(script)
-    else:
-        with psycopg.connect(place) as connection:
-            connection.execute(f"SET session_replication_role = replica; {script}")
-
-
-def check(database: Database) -> list[fsck.Violation]:
-    with database.read() as tx:
-        return fsck.check(tx)
+    unchecked = "SET LOCAL session_replication_role = replica"
+    tx.exec_driver_sql(unchecked if is_postgres(tx) else "PRAGMA defer_foreign_keys = ON")
+    for statement in script.split("; "):
+        tx.exec_driver_sql(statement)
 
 
 def test_a_sound_history_breaks_nothing(database: Database) -> None:
-    assert check(database) == []
+    with database.read() as tx:
+        assert fsck.check(tx) == []
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_fsck_finds_what_a_hand_did(database: Database, place: Path | str, damage: str) -> None:
+def test_fsck_finds_what_a_hand_did(database: Database, damage: str) -> None:
     script, invariant, words = DAMAGES[damage]
-    by_hand(place, script)
-    found = check(database)
+    with database.write() as tx:
+        by_hand(tx, script)
+        found = fsck.check(tx)
+        tx.rollback()
     assert [one for one in found if one.invariant.startswith(f"{invariant} ") and words in one.text], found

@@ -1,6 +1,9 @@
 """The limits on admissions, at the records: exact, per owner, and lifted by time or an end."""
 
-from pathlib import Path
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 from jobdeck_backend.commands.admission import Terms
@@ -8,16 +11,9 @@ from jobdeck_backend.commands.operators import By, act, cancel
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import ServerFull, TooManyJobs
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 
 NOW = 1_000_000.0
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    opened = Database(tmp_path / "jobdeck.db", synchronous="NORMAL")
-    migrate(opened)
-    return opened
+CROWD = 4
 
 
 def admit(database: Database, terms: Terms, *, owner: str | None = None, at: float = NOW) -> str:
@@ -55,3 +51,32 @@ def test_a_minute_later_the_next_may_be_submitted(database: Database) -> None:
         admit(database, terms, at=NOW + 50)
     assert refused.value.retry_after_s == 10
     admit(database, terms, at=NOW + 60)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        Terms(unfinished_jobs_max=1),
+        Terms(unfinished_jobs_per_principal_max=1),
+        Terms(submissions_per_minute_max=1),
+    ],
+)
+def test_r12_processes_that_admit_at_once_count_one_after_the_other(
+    new_postgres_database: Callable[[], str], terms: Terms
+) -> None:
+    """SQLite lets only one of them write; PostgreSQL would let each count without the others."""
+    database = Database(new_postgres_database(), synchronous="NORMAL")
+    all_have_begun, all_have_counted = Barrier(CROWD), Barrier(CROWD)
+
+    def admitted(_process: int) -> bool:
+        with suppress(ServerFull, TooManyJobs), database.write() as tx:
+            all_have_begun.wait(20)
+            submit(tx, NewJob(agent_type="probe", input="{}", queue="probe"), NOW, terms)
+            with suppress(BrokenBarrierError):
+                all_have_counted.wait(0.3)
+            return True
+        return False
+
+    with ThreadPoolExecutor(CROWD) as processes:
+        assert sum(processes.map(admitted, range(CROWD))) == 1
+    database.close()

@@ -152,7 +152,7 @@ def _migrate(url: str) -> None:
 
 def test_processes_that_start_together_on_an_empty_database_migrate_it_once(postgres: PostgresServer) -> None:
     url = postgres.create()
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     starting = [context.Process(target=_migrate, args=(url,)) for _ in range(3)]
     for process in starting:
         process.start()

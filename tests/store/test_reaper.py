@@ -13,7 +13,6 @@ from jobdeck_backend.recovery.reaper import ROLE, Reaper
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs, leases
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.writer import Writer
 from running_backend import wait_until
 
@@ -24,7 +23,6 @@ class Records:
     def __init__(self, directory: Path, place: Path | str) -> None:
         settings = Settings(state_dir=directory, lost_attempts_max=2, heartbeat_s=0.5)
         self.database = Database(place, synchronous="NORMAL")
-        migrate(self.database)
         self.writer = Writer(self.database)
         self.reaper = Reaper(settings, self.database, self.writer, worker_gone=lambda _attempt: None)
 

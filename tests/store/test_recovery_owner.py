@@ -11,14 +11,14 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution, operators, recovery
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import NotEligible
+from jobdeck_backend.instance import this_process
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Attempt, Claim, Job, Status
 from jobdeck_backend.recovery.plan import Act
-from jobdeck_backend.recovery.reaper import OWNER, ROLE, Applied, Reaper
+from jobdeck_backend.recovery.reaper import ROLE, Applied, Reaper
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events, jobs, leases
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.writer import Writer
 
 T = TypeVar("T")
@@ -31,7 +31,6 @@ class Stand:
     def __init__(self, directory: Path, place: Path | str) -> None:
         self.directory = directory
         self.database = Database(place, synchronous="NORMAL")
-        migrate(self.database)
         self.writer = Writer(self.database)
         self.gone: str | None = None
 
@@ -44,7 +43,10 @@ class Stand:
         )
 
     def write(self, command: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        return self.writer.submit(command, *args, **kwargs).result(10)
+        async def ask() -> T:
+            return await self.writer.submit(command, *args, **kwargs)
+
+        return asyncio.run(ask())
 
     def start_job(self, job_id: str, *, at: float, deadline: float | None = None) -> Claim:
         """A job whose worker claimed it at a moment and wrote nothing since."""
@@ -188,4 +190,4 @@ def test_r17_the_lease_tells_from_whom_it_was_taken_and_only_its_owner_applies(s
     assert len(apply(reaper)) == 1
     taken = reaper.read().lease
     assert taken is not None
-    assert (taken.owner, taken.epoch, taken.taken_from) == (OWNER, 2, "elsewhere:1")
+    assert (taken.owner, taken.epoch, taken.taken_from) == (this_process(), 2, "elsewhere:1")

@@ -1,6 +1,5 @@
 """What a pruning may take: nothing that is still needed, whole jobs only, and positions that never fall."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +21,8 @@ SAVE = text(
 
 
 @pytest.fixture
-def database(tmp_path: Path, empty_database: Path) -> Iterator[Database]:
-    database = Database(Path(shutil.copy(empty_database, tmp_path / "jobdeck.db")), synchronous="NORMAL")
+def database(file: Path) -> Iterator[Database]:
+    database = Database(file, synchronous="NORMAL")
     yield database
     database.close()
 

@@ -11,7 +11,6 @@ from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.store import events, tailer
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import Subscription, Tailer
 
 
@@ -20,7 +19,6 @@ class Log:
 
     def __init__(self, place: Path | str) -> None:
         self.database = Database(place, synchronous="NORMAL")
-        migrate(self.database)
         self.elsewhere = Database(place, synchronous="NORMAL")
         with self.elsewhere.write() as tx:
             for job_id in ("one", "two"):

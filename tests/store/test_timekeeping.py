@@ -7,16 +7,14 @@ from jobdeck_backend import clock
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.store import epochs, timekeeping
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.timekeeping import Follower
 
 HOUR_S = 3600.0
 
 
 @pytest.fixture
-def database(tmp_path) -> Iterator[Database]:
-    database, anchor = Database(tmp_path / "jobdeck.db", synchronous="NORMAL"), clock.anchor()
-    migrate(database)
+def database(file) -> Iterator[Database]:
+    database, anchor = Database(file, synchronous="NORMAL"), clock.anchor()
     with database.write() as tx:
         timekeeping.agree(tx, "first")
     yield database

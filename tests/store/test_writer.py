@@ -1,9 +1,11 @@
 """Group commit: what is waiting goes together, and stands or falls alone (R3, R26)."""
 
+import asyncio
 import multiprocessing
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,16 @@ def writer(database: Database) -> Iterator[Writer]:
     writer.stop()
 
 
+def on_a_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
+    """A test that is a coroutine."""
+
+    @wraps(test)
+    def run(*args, **kwargs) -> None:
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 90))
+
+    return run
+
+
 def new_job(job_id: str, **changes) -> NewJob:
     return NewJob(**{"agent_type": "probe", "input": "{}", "queue": "probe", "job_id": job_id, **changes})
 
@@ -53,7 +65,8 @@ def stored_ids(database: Database) -> set[str]:
         return {row[0] for row in tx.execute(text("SELECT job_id FROM jobs"))}
 
 
-def test_a_refused_command_takes_no_neighbour_along(writer: Writer, database: Database) -> None:
+@on_a_loop
+async def test_a_refused_command_takes_no_neighbour_along(writer: Writer, database: Database) -> None:
     go_on = stalled(writer)
     before = writer.submit(submit, new_job("before"), now())
     refused = writer.submit(submit, new_job("refused", after=("nobody",)), now())
@@ -61,28 +74,29 @@ def test_a_refused_command_takes_no_neighbour_along(writer: Writer, database: Da
     late = writer.submit(submit, new_job("late", deadline=now() - 1), now())
     after = writer.submit(submit, new_job("after"), now())
     go_on.set()
-    assert before.result(10).job_id == "before"
-    assert after.result(10).job_id == "after"
+    assert (await before).job_id == "before"
+    assert (await after).job_id == "after"
     with pytest.raises(InvalidInput):
-        refused.result(10)
+        await refused
     with pytest.raises(InvalidInput):
-        late.result(10)
+        await late
     with pytest.raises(JobExists) as exists:
-        twice.result(10)
+        await twice
     assert exists.value.details == {"request_matches": True}
     assert stored_ids(database) == {"before", "after"}
     with database.read() as tx:
         assert fsck.check(tx) == []
 
 
-def test_a_crowd_s_jobs_are_recorded_as_one_s_alone(writer: Writer, database: Database) -> None:
+@on_a_loop
+async def test_a_crowd_s_jobs_are_recorded_as_one_s_alone(writer: Writer, database: Database) -> None:
     moment = now()
     lone = new_job("lone", deadline_seconds=600, priority=3, stages_total=2)
-    writer.submit(submit, lone, moment).result(10)
+    await writer.submit(submit, lone, moment)
     go_on = stalled(writer)
     crowd = [writer.submit(submit, replace(lone, job_id=f"job-{number}"), moment) for number in range(5)]
     go_on.set()
-    assert [future.result(10).job_id for future in crowd] == [f"job-{number}" for number in range(5)]
+    assert [(await future).job_id for future in crowd] == [f"job-{number}" for number in range(5)]
     told = {}
     with database.read() as tx:
         for job_id in stored_ids(database):
@@ -102,29 +116,32 @@ def test_a_crowd_s_jobs_are_recorded_as_one_s_alone(writer: Writer, database: Da
     assert all(records == told["lone"] for records in told.values())
 
 
-def test_r21_of_a_crowd_on_one_thread_the_first_is_taken(writer: Writer, database: Database) -> None:
+@on_a_loop
+async def test_r21_of_a_crowd_on_one_thread_the_first_is_taken(writer: Writer, database: Database) -> None:
     go_on = stalled(writer)
     crowd = [writer.submit(submit, new_job(f"job-{n}", thread_id="one"), now()) for n in range(4)]
     go_on.set()
-    assert crowd[0].result(10).job_id == "job-0"
+    assert (await crowd[0]).job_id == "job-0"
     for refused in crowd[1:]:
         with pytest.raises(NotEligible):
-            refused.result(10)
+            await refused
     assert stored_ids(database) == {"job-0"}
 
 
-def test_a_surprise_in_one_command_is_its_own_callers_alone(writer: Writer, database: Database) -> None:
+@on_a_loop
+async def test_a_surprise_in_one_command_is_its_own_callers_alone(writer: Writer, database: Database) -> None:
     go_on = stalled(writer)
     surprise = writer.submit(lambda _tx: 1 / 0)
     good = writer.submit(submit, new_job("good"), now())
     go_on.set()
     with pytest.raises(ZeroDivisionError):
-        surprise.result(10)
-    good.result(10)
+        await surprise
+    await good
     assert stored_ids(database) == {"good"}
 
 
-def test_a_caller_who_left_before_its_turn_stores_nothing_and_stops_nobody(
+@on_a_loop
+async def test_a_caller_who_left_before_its_turn_stores_nothing_and_stops_nobody(
     writer: Writer, database: Database
 ) -> None:
     go_on = stalled(writer)
@@ -132,12 +149,13 @@ def test_a_caller_who_left_before_its_turn_stores_nothing_and_stops_nobody(
     stayed = writer.submit(submit, new_job("stayed"), now())
     assert left.cancel()
     go_on.set()
-    stayed.result(10)
-    writer.submit(submit, new_job("later"), now()).result(10)
+    await stayed
+    await writer.submit(submit, new_job("later"), now())
     assert stored_ids(database) == {"stayed", "later"}
 
 
-def test_what_waits_at_the_end_is_written_and_what_comes_later_refused(database: Database) -> None:
+@on_a_loop
+async def test_what_waits_at_the_end_is_written_and_what_comes_later_refused(database: Database) -> None:
     writer = Writer(database)
     go_on = stalled(writer)
     waiting = [writer.submit(submit, new_job(f"job-{number}"), now()) for number in range(5)]
@@ -145,12 +163,13 @@ def test_what_waits_at_the_end_is_written_and_what_comes_later_refused(database:
     stopping.start()
     go_on.set()
     stopping.join(10)
-    assert [future.result(0).job_id for future in waiting] == [f"job-{number}" for number in range(5)]
+    assert [(await future).job_id for future in waiting] == [f"job-{number}" for number in range(5)]
     with pytest.raises(Unavailable):
         writer.submit(submit, new_job("too-late"), now())
 
 
-def _append_many(place: Path | str, number: int, failures: "multiprocessing.Queue[str]") -> None:
+@on_a_loop
+async def _append_many(place: Path | str, number: int, failures: "multiprocessing.Queue[str]") -> None:
     try:
         database = Database(place, synchronous="NORMAL")
         writer = Writer(database)
@@ -160,8 +179,7 @@ def _append_many(place: Path | str, number: int, failures: "multiprocessing.Queu
         for _ in range(COMMANDS):
             told = [notice("log", now(), f"process {number}")]
             futures.append(writer.submit(events.append, "shared", told, now()))
-        for future in futures:
-            future.result(60)
+        await asyncio.gather(*futures)
         writer.stop()
         database.close()
     except Exception as error:
@@ -173,7 +191,8 @@ def test_r26_eight_processes_write_one_log_without_gaps_or_losses(
 ) -> None:
     with database.write() as tx:
         submit(tx, new_job("shared"), now())
-    context = multiprocessing.get_context("spawn")
+    database.close()  # its connections are nobody's who is forked from here
+    context = multiprocessing.get_context("fork")
     failures = context.Queue()
     processes = [
         context.Process(target=_append_many, args=(place, number, failures)) for number in range(PROCESSES)
@@ -197,17 +216,18 @@ def test_r26_eight_processes_write_one_log_without_gaps_or_losses(
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_r3_nothing_is_accepted_into_a_database_that_was_removed_or_replaced(
+@on_a_loop
+async def test_r3_nothing_is_accepted_into_a_database_that_was_removed_or_replaced(
     database: Database, writer: Writer, tmp_path: Path
 ) -> None:
-    writer.submit(submit, new_job("kept"), now()).result(10)
+    await writer.submit(submit, new_job("kept"), now())
     (tmp_path / "jobdeck.db").rename(tmp_path / "aside.db")
     for _ in range(2):
         with pytest.raises(Unavailable, match="removed or replaced"):
-            writer.submit(submit, new_job("lost"), now()).result(10)
+            await writer.submit(submit, new_job("lost"), now())
         (tmp_path / "jobdeck.db").touch()
     (tmp_path / "aside.db").rename(tmp_path / "jobdeck.db")
-    writer.submit(submit, new_job("later"), now()).result(10)
+    await writer.submit(submit, new_job("later"), now())
     assert stored_ids(database) == {"kept", "later"}
 
 

@@ -74,7 +74,7 @@ class Stand:
         self.database = directory / "first" / "jobdeck.db"
         port = _free_port()
         self.first = Keeper(directory / "first", "--scheduler-port", str(port))
-        self.first.backend.wait_for_dask()
+        self.first.backend.wait_for_dask(timeout_s=60)
         cluster = f"tcp://127.0.0.1:{port}"
         shared = ("--db-url", f"sqlite:///{self.database}", "--scheduler-address", cluster)
         self.keepers = [self.first, Keeper(directory / "second", *shared)]

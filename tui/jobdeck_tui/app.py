@@ -96,6 +96,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.deck = deck or Deck()
         self.log_path: Path | None = None
+        self.set_keymap({})
         self.use_themes()
         self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
@@ -103,7 +104,6 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.profile_name = ""
         self.switch_to: Profile | None = None
         self.view_file: ViewFile | None = None
-        self.first_theme = self.theme
         self._flushed_at = float("-inf")
         self._looks = 0
         self._ticks = 0
@@ -173,7 +173,8 @@ class DeckApp(Comfort, inherit_bindings=False):
         """Says that an awaited job has succeeded, with the cursor on it if the operator rests."""
         jobs = self._jobs_screen
         offered = jobs is not None and jobs.offer(awaited.job_id)
-        keys = "Enter opens it" if self.screen is jobs else "Enter in the list (1) opens it"
+        listed = f"Enter in the list ({self.deck.key('mode.jobs')}) opens it"
+        keys = "Enter opens it" if self.screen is jobs else listed
         words = f"{awaited.gives} is ready: {keys if offered else f'job {awaited.job_id}'}."
         self.tell(words, seconds=ANNOUNCED_SECONDS)
 
@@ -216,18 +217,21 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def show_jobs(self) -> None:
         """Goes to the list itself, from wherever."""
+        if self.current_mode != "jobs":
+            self.show_mode("jobs")
         self.show_mode("jobs")
-        while isinstance(self.screen, DeckScreen) and not isinstance(self.screen, JobsScreen):
-            self.pop_screen()
-        if isinstance(self.screen, JobsScreen):
-            self.screen.flush(everything=True)
 
     def show_mode(self, mode: str) -> None:
-        """Goes to one of the main screens; without a backend there is but one."""
+        """Goes to a main screen as it was left, once more to its first; without a backend there is but one."""
         if self.deck.without_backend and mode != "cluster":
             self.tell(WITHOUT_BACKEND)
-        else:
+        elif mode != self.current_mode:
             self.switch_mode(mode)
+        else:
+            while isinstance(self.screen, DeckScreen) and type(self.screen) is not self.MODES[mode]:
+                self.pop_screen()
+            if isinstance(self.screen, DeckScreen):
+                self.screen.flush(everything=True)
 
     def action_mode(self, mode: str) -> None:
         """Goes to one of the main screens."""
@@ -236,7 +240,8 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Not offered: the screen one is on."""
-        return not (action == "mode" and parameters == (self.current_mode,))
+        here = parameters == (self.current_mode,) and type(self.front()) is self.MODES[self.current_mode]
+        return not (action == "mode" and here)
 
     def action_help(self) -> None:
         """Shows the keys of the screen in view."""
@@ -248,7 +253,7 @@ class DeckApp(Comfort, inherit_bindings=False):
     def action_my_acts(self) -> None:
         """Lists the acts of this session."""
         if isinstance(self.screen, DeckScreen):
-            self.push_screen(MyActsScreen(self.deck.acts.history(), self.deck.now()))
+            self.push_screen(MyActsScreen(self.deck))
 
     def keep_view(self) -> None:
         """Keeps the view for the next session, where one is kept."""
@@ -263,13 +268,14 @@ class DeckApp(Comfort, inherit_bindings=False):
             self.tell("No other server is known: 'jobdeck config' says where profiles are written.")
             return
 
-        def answered(name: str | None) -> None:
-            if name is not None and name != self.profile_name:
-                self.switch_to = self.profiles[name]
-                self.action_leave_program()
-
         options = [(one.name, server_words(one)) for one in self.profiles.values()]
-        self.push_screen(Choice("Which server?", options, self.profile_name), answered)
+        self.push_screen(Choice("Which server?", options, self.profile_name), self.go_to_server)
+
+    def go_to_server(self, name: str | None) -> None:
+        """Goes to the server of a profile; to the one that is shown already, or to none, is no step."""
+        if name is not None and name != self.profile_name:
+            self.switch_to = self.profiles[name]
+            self.action_leave_program()
 
     def action_leave_program(self) -> None:
         """Quits; asks first when an act has not been sent or answered yet."""
@@ -277,7 +283,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         if not pending or isinstance(self.screen, Question):
             self.end(0)
             return
-        lines = [tracked.line(self.deck.now()) for tracked in pending]
+        lines = [tracked.line(self.deck.now(), self.deck.key) for tracked in pending]
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes:

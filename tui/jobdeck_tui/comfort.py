@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -14,6 +14,7 @@ from jobdeck_tui.client.models import Job
 from jobdeck_tui.clipboard import copy
 from jobdeck_tui.core.records import Records
 from jobdeck_tui.exports import write_records
+from jobdeck_tui.key_registry import first_keys
 from jobdeck_tui.keys import GatedApp
 from jobdeck_tui.screens.export import ExportDialog
 from jobdeck_tui.styles.themes import NAMES, THEMES
@@ -50,6 +51,14 @@ class Comfort(GatedApp, inherit_bindings=False):
     state_directory: Path | None = None
     """Where copies are kept; None keeps none."""
     _mouse_on = True
+
+    def set_keymap(self, keymap: Mapping[str, str]) -> None:
+        """Gives keys to what they are named for; every sentence that names a key says the one that holds."""
+        super().set_keymap(keymap)
+        self.deck.key_names = {
+            name: self.get_key_display(Binding(keymap.get(name, key).partition(",")[0], name))
+            for name, key in first_keys().items()
+        }
 
     def use_themes(self) -> None:
         """Makes the deck's themes known, and no others."""
@@ -137,7 +146,7 @@ class Comfort(GatedApp, inherit_bindings=False):
 
     def choose_theme(self, name: str) -> None:
         """Draws in another theme from now on."""
-        self.theme = name
+        self.theme = self.deck.theme = name
         colourless = " NO_COLOR is set: no colour is sent, whatever the theme." if self.no_color else ""
         self.tell(f"Theme {name}.{colourless}")
 
@@ -156,4 +165,6 @@ class Comfort(GatedApp, inherit_bindings=False):
             return
         getattr(driver, switch)()
         self._mouse_on = not self._mouse_on
-        self.tell("Mouse on." if self._mouse_on else "Mouse off: the terminal selects text; m takes it back.")
+        back = self.deck.key("mouse")
+        off = f"Mouse off: the terminal selects text; {back} takes it back."
+        self.tell("Mouse on." if self._mouse_on else off)

@@ -1,10 +1,11 @@
 """Where the config file is, and what it says."""
 
 import os
-import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobdeck_tui.core.config import Config, read_config
+if TYPE_CHECKING:
+    from jobdeck_tui.core.config import Config
 
 CONFIG_BYTES_MAX = 1 << 20
 
@@ -19,8 +20,12 @@ def config_path() -> Path:
     return user_config_path("jobdeck") / "config.toml"
 
 
-def load_config(path: Path) -> Config:
+def load_config(path: Path) -> "Config":
     """Read the file. One that is missing says nothing; one that cannot be read says so, and nothing else."""
+    import tomllib
+
+    from jobdeck_tui.core.config import Config, read_config
+
     try:
         with path.open("rb") as file:
             text = file.read(CONFIG_BYTES_MAX).decode()

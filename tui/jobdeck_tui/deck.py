@@ -5,7 +5,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from jobdeck_tui.client.drills import Drill
@@ -35,6 +35,7 @@ from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.core.row_filter import FilterHistory, RowFilter
 from jobdeck_tui.core.selection import Selection
+from jobdeck_tui.core.server_clock import ServerClock
 from jobdeck_tui.core.server_list import LISTED_MAX, ServerList
 from jobdeck_tui.core.table_fields import AUDIT, FAILURES, QUEUES, WORKERS
 from jobdeck_tui.core.trends import Trends
@@ -63,12 +64,13 @@ class Awaited:
 
 
 class Deck:
-    """The deck's memory. Times are Unix seconds from ``wall``; ``monotonic`` judges freshness."""
+    """The deck's memory. Times are Unix seconds on the server's clock; ``monotonic`` judges freshness."""
 
     def __init__(
         self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self.now = wall
+        self.clock = ServerClock(wall, monotonic)
+        self.now = self.clock.now
         self.monotonic = monotonic
         self.jobs = JobSet()
         self.job_list = JobList(self.jobs)
@@ -109,7 +111,10 @@ class Deck:
         self.badge = ""
         self.guarded = False
         self.views: Mapping[str, SavedView] = {}
+        self.key_names: Mapping[str, str] = {}
+        """By what they do, the keys as they are written on the screen."""
         self.theme = ""
+        """The one the operator chose; empty: the config file's."""
         self.unreadable = 0
         self.awaited: Awaited | None = None
         self.choices: list[tuple[str, str]] = []
@@ -131,7 +136,8 @@ class Deck:
         """The header's snapshot; whether it tells anything new."""
         news = overview != self.overview
         self.overview = overview
-        self.trends.take(overview, self.now())
+        self.clock.told(overview.at)
+        self.trends.take(overview, self.feed.seen, self.now())
         if self.picture is not None:
             self.agreement.observe(self.picture, overview, self.now())
         return news
@@ -202,6 +208,7 @@ class Deck:
         self.fresh = True
         if self.without_backend:
             if picture is not None:
+                self.trends.take_picture(picture, self.now())
                 self.take_frame()
             else:
                 self.connection.lost(self.monotonic(), self.now(), trouble, 0.0)
@@ -238,6 +245,10 @@ class Deck:
         self._notice = None
 
     # What screens ask
+
+    def key(self, name: str) -> str:
+        """The key that does what is named so, as in ``act.cancel``; a sentence that names a key asks here."""
+        return self.key_names.get(name, name)
 
     def time_words(self, at: float | None) -> str:
         """A moment of a log in eight cells: its time of day, or how long ago it was."""
@@ -292,8 +303,13 @@ class Deck:
         if tracked.awaits_reason:
             return f"{tracked.act.value}: say why"
         if tracked.phase is Phase.GRACE:
-            return f"{tracked.act.value} in {max(tracked.due_at - now, 0.0):.0f} s · u undo"
+            return f"{tracked.act.value} in {max(tracked.due_at - now, 0.0):.0f} s · {self.key('undo')} undo"
         return f"{tracked.act.value}: {tracked.phase.value}"
+
+    def queue_words(self, job: Job) -> str:
+        """That a job's queue is paused, where nothing else keeps it from its start; empty where it is open."""
+        paused = self.overview.paused if self.overview is not None else ()
+        return "its queue is paused" if job.state == "backlog" and job.queue in paused else ""
 
     def refusal(self) -> str:
         """Why no act may go out now; empty when acts may."""
@@ -339,4 +355,4 @@ class Deck:
 
 
 def _with_process(worker: DaskWorker, told: DaskWorker | None) -> DaskWorker:
-    return worker if told is None else replace(worker, pid=worker.pid or told.pid, state=told.state)
+    return worker if told is None else worker._replace(pid=worker.pid or told.pid, state=told.state)

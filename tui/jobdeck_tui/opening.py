@@ -5,14 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.binding import Binding
-from textual.dom import DOMNode
-
 from jobdeck_tui.core.config import Config, Profile
-from jobdeck_tui.core.key_names import Keymap, Place, keymap
 from jobdeck_tui.core.row_filter import FilterHistory
 from jobdeck_tui.core.view_state import ViewState
-from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.key_registry import checked_keys
 from jobdeck_tui.view_file import ViewFile
 
 if TYPE_CHECKING:
@@ -77,10 +73,10 @@ def _shortened(problems: list[str]) -> list[str]:
 
 
 def restore(app: "DeckApp", state: ViewState) -> None:
-    """Gives the list the view it had, and every filter line its history."""
+    """Gives the list the view it had, every filter line its history, and the deck its manners."""
     deck = app.deck
     deck.job_list.show_state(state)
-    deck.theme = state.theme
+    deck.theme, deck.relative_times, deck.alerts.silent = state.theme, state.ages, state.silent
     for place, sources in state.histories.items():
         deck.histories[place] = FilterHistory(sources)
 
@@ -93,40 +89,10 @@ def view_of(app: "DeckApp") -> ViewState:
         reverse=shown.reverse,
         columns=shown.columns,
         filter=shown.filter_source,
-        theme=app.theme if app.theme != app.first_theme else "",
+        theme=deck.theme,
+        ages=deck.relative_times,
+        silent=deck.alerts.silent,
         histories={
             place: tuple(history.sources) for place, history in deck.histories.items() if history.sources
         },
     )
-
-
-def checked_keys(config: Config) -> Keymap:
-    """The keys of a config file that can be given, in Textual's names for them."""
-    return keymap({name: _key_names(keys) for name, keys in config.keys.items()}, places())
-
-
-def _key_names(keys: str) -> str:
-    wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
-    return ",".join(binding.key for binding in Binding.make_bindings([Binding(wanted, "")])) if wanted else ""
-
-
-def places() -> list[Place]:
-    """Every screen with its keys."""
-    from jobdeck_tui.app import DeckApp
-    from jobdeck_tui.screens.job import JobScreen
-
-    whole = _keys(DeckApp)
-    screens: list[type[DeckScreen]] = [*DeckApp.MODES.values(), JobScreen]  # type: ignore[list-item]
-    return [Place(one.TITLE_WORDS, list({**whole, **_keys(one)}.items())) for one in screens]
-
-
-def _keys(owner: type[DOMNode]) -> dict[str, str]:
-    """What each key of a class does, by the names of its bindings; a subclass takes its base's keys over."""
-    found: dict[str, str] = {}
-    for base in reversed(owner.__mro__):
-        if not base.__module__.startswith("jobdeck_tui"):
-            continue
-        for binding in Binding.make_bindings(base.__dict__.get("BINDINGS", ())):
-            if binding.id is not None:
-                found[binding.key] = binding.id
-    return found

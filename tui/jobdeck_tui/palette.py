@@ -1,4 +1,4 @@
-"""The palette's providers: jobs by the beginning of their id, what the screen in view offers, looks, diagnostics.
+"""The palette's providers: jobs by the beginning of their id, what can be done here, views, servers, looks.
 
 Texts of jobs are only ever shown as ``Content``: what stands in them is never markup.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from jobdeck_tui.core.config import SavedView, server_words
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.styles.themes import NAMES
 from jobdeck_tui.text.format import fit, state_label
@@ -81,12 +82,18 @@ def _job_line(job: "Job") -> Content:
 
 
 class DeckCommands(DeckProvider):
-    """What the screen in view offers, then looks, the bell, and what to send along with a report of trouble."""
+    """What the screen in view offers, saved views and servers, then looks, the bell, and diagnostics."""
 
     def commands(self) -> Iterator[Command]:
         """All of them."""
         yield from self._of_the_screen()
         program = self.program
+        for view in program.deck.views.values():
+            yield f"View {view.name}  {view.filter or 'all jobs'}", partial(self._show_view, view)
+        for profile in program.profiles.values():
+            here = "  (in use)" if profile.name == program.profile_name else ""
+            words = f"Server {profile.name}  {server_words(profile)}{here}"
+            yield words, partial(program.go_to_server, profile.name)
         for name in NAMES:
             here = "  (in use)" if name == program.theme else ""
             yield f"Theme {name}{here}", partial(program.choose_theme, name)
@@ -107,6 +114,10 @@ class DeckCommands(DeckProvider):
             if not screen.hides(binding):
                 key = self.program.get_key_display(binding)
                 yield f"{binding.description}  ({key})", partial(self.program.run_action, action, node)
+
+    def _show_view(self, view: SavedView) -> None:
+        self.program.deck.job_list.show_view(view)
+        self.program.show_jobs()
 
     def _toggle_bell(self) -> None:
         alerts = self.program.deck.alerts

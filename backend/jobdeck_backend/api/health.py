@@ -4,10 +4,8 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Response
-from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.api.services import Serving
-from jobdeck_backend.store import events
 
 router = APIRouter(tags=["health"])
 
@@ -19,7 +17,7 @@ async def live() -> dict[str, str]:
 
 
 @router.get("/health", responses={503: {"description": "the database is not usable"}})
-def health(serving: Serving) -> Response:
+async def health(serving: Serving) -> Response:
     """Degraded but 200 without Dask, since jobs are accepted all the same; 503 while the database takes none.
 
     ``db`` is ``ok`` or the code a refused request gets, ``reason`` says it in words.
@@ -32,14 +30,7 @@ def health(serving: Serving) -> Response:
     status_code = 200
     if not answer["dask_available"]:
         answer["status"] = "degraded"
-    condition = serving.database.condition
-    trouble = condition.trouble
-    try:
-        with serving.database.read() as tx:
-            events.last_position(tx)
-    except DBAPIError as error:
-        trouble = condition.failed(error)
-    if trouble is not None:
+    if (trouble := await serving.pulse.trouble()) is not None:
         answer |= {"status": "unhealthy", "db": trouble.code, "reason": trouble.message}
         status_code = 503
     return Response(orjson.dumps(answer), status_code=status_code, media_type="application/json")

@@ -10,6 +10,7 @@ from sse_starlette import EventSourceResponse
 
 from jobdeck_backend.api import jobs_schemas as schemas
 from jobdeck_backend.api.event_stream import respond
+from jobdeck_backend.api.quick_route import QuickRoute
 from jobdeck_backend.api.requests import checked, workflow_named
 from jobdeck_backend.api.schemas import Number
 from jobdeck_backend.api.services import NOT_FOUND, Services, Serving, admit
@@ -19,10 +20,12 @@ from jobdeck_backend.api.times import offset_iso
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
 from jobdeck_backend.commands.transition import load
-from jobdeck_backend.errors import InvalidInput, NotEligible, Refused
+from jobdeck_backend.errors import InvalidInput, JobNotFound, NotEligible, Refused
+from jobdeck_backend.store import jobs
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
+quick = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"], route_class=QuickRoute)
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"description": "unknown workflow"},
@@ -35,7 +38,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/submit", status_code=202, response_model=schemas.Submitted, responses=REFUSALS)
+@quick.post("/submit", status_code=202, response_model=schemas.Submitted, responses=REFUSALS)
 async def submit_job(request: schemas.SubmitRequest, serving: Serving) -> Response:
     """Accept a job: one durable write, which needs no Dask (R4)."""
     new = checked(
@@ -59,24 +62,25 @@ async def submit_job(request: schemas.SubmitRequest, serving: Serving) -> Respon
     return Response(orjson.dumps(answer), status_code=202, media_type="application/json")
 
 
-@router.get("/job/{job_id}", response_model=schemas.JobStatus, responses=NOT_FOUND)
-def job_status(job_id: str, serving: Serving) -> Response:
+@quick.get("/job/{job_id}", response_model=schemas.JobStatus, responses=NOT_FOUND)
+async def job_status(job_id: str, serving: Serving) -> Response:
     """What the record says of a job."""
-    with serving.database.read() as tx:
-        admission, job = load(tx, job_id)
+    status = await serving.look(lambda tx: jobs.load_status(tx, job_id))
+    if status is None:
+        raise JobNotFound(job_id)
     answer = {
         "job_id": job_id,
-        "status": job.status,
-        "agent_type": admission.agent_type,
-        "error": job.error,
-        "created_at": offset_iso(admission.accepted_at),
-        "outcome": admission.outcome,
-        "deadline": offset_iso(admission.deadline),
-        "thread_id": admission.thread_id,
-        "attempt": job.attempt,
-        "started_at": offset_iso(job.started_at),
-        "finished_at": offset_iso(admission.finished_at),
-        "worker": job.worker,
+        "status": status["status"],
+        "agent_type": status["agent_type"],
+        "error": status["error"],
+        "created_at": offset_iso(status["accepted_at"]),
+        "outcome": status["outcome"],
+        "deadline": offset_iso(status["deadline"]),
+        "thread_id": status["thread_id"],
+        "attempt": status["attempt"],
+        "started_at": offset_iso(status["started_at"]),
+        "finished_at": offset_iso(status["finished_at"]),
+        "worker": status["worker"],
     }
     return Response(orjson.dumps(answer), media_type="application/json")
 
@@ -129,9 +133,7 @@ def _must_exist(serving: Services, job_id: str) -> None:
 async def cancel(job_id: str, serving: Serving) -> dict[str, Any]:
     """Cancel a submitted or running job; a finished one is never touched (R15)."""
     by = operators.By(actor="caller", now=now())
-    result = await asyncio.wrap_future(
-        serving.writer.submit(operators.act, "cancel", job_id, operators.cancel, by)
-    )
+    result = await serving.writer.submit(operators.act, "cancel", job_id, operators.cancel, by)
     if isinstance(result, NotEligible):
         raise Refused(result.message)  # this contract answers 400
     if isinstance(result, Refused):

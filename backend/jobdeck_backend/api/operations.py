@@ -51,10 +51,8 @@ async def resume(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) -
 
 
 async def _set_paused(serving: Services, name: str, act: schemas.Act, *, paused: bool) -> Response:
-    await asyncio.wrap_future(
-        serving.writer.submit(
-            operators.set_paused, name, paused=paused, actor=OPERATOR, reason=act.reason, now=now()
-        )
+    await serving.writer.submit(
+        operators.set_paused, name, paused=paused, actor=OPERATOR, reason=act.reason, now=now()
     )
     serving.dispatcher.wake()
     serving.feed.wake()

@@ -131,7 +131,7 @@ async def _perform(
 ) -> dict[str, Any] | None:
     """Do an act and answer the row after it. Raises the ``Refused`` with the row as it is."""
     by = operators.By(OPERATOR, now(), act.reason, act.version)
-    result = await asyncio.wrap_future(serving.writer.submit(operators.act, name, job_id, perform, by))
+    result = await serving.writer.submit(operators.act, name, job_id, perform, by)
     serving.feed.wake()
     views = await asyncio.to_thread(serving.board.load, [job_id])
     row = shapes.job_row(views[0], now()) if views else None

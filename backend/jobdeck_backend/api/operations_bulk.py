@@ -66,7 +66,7 @@ async def _perform(serving: Services, wanted: schemas.Bulk, ids: Sequence[str]) 
             if wanted.dry_run
             else serving.writer.submit(operators.act, wanted.act, job_id, perform, by)
         )
-        waiting.append(asyncio.wrap_future(given))
+        waiting.append(given)
     return dict(zip(ids, await asyncio.gather(*waiting), strict=True))
 
 

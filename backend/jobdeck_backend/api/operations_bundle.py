@@ -64,7 +64,7 @@ def _parts(serving: Services, tx: Connection, job_id: str, *, content: bool) -> 
     parts = {f"{name}.json": _document(value) for name, value in documents.items()}
     parts["events.ndjson"] = bundle.bounded(_events(tx, job_id, content=content))
     parts["README.txt"] = bundle.README.encode()
-    for log in sorted((serving.settings.state_dir / "logs").glob("*.log")):
+    for log in sorted(serving.settings.log_directory.glob("*.log")):
         if lines := bundle.log_lines(log, job_id):
             parts[f"logs/{log.name}"] = bundle.bounded(without_secrets(line).encode() for line in lines)
     return parts

@@ -1,6 +1,5 @@
 """The operations API's drills: inject, watch, heal. Each is audited, refused ones too (R36)."""
 
-import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -53,7 +52,7 @@ async def heal_drill(drill_id: str, serving: Serving) -> Response:
 
 async def _note(serving: Services, what: str, result: str) -> None:
     by = operators.By(OPERATOR, now())
-    await asyncio.wrap_future(serving.writer.submit(operators.note, f"drill {what}", result, by))
+    await serving.writer.submit(operators.note, f"drill {what}", result, by)
     serving.feed.wake()
 
 

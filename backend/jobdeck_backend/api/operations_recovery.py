@@ -1,6 +1,5 @@
 """The operations API's recovery: the plan to read, the plan to apply, and the check of all records."""
 
-import asyncio
 import time
 from collections import Counter
 from typing import Any
@@ -84,7 +83,7 @@ def _result(one: Applied) -> dict[str, Any]:
 
 async def _note(serving: Services, reason: str | None, result: str) -> None:
     by = operators.By(OPERATOR, now(), reason)
-    await asyncio.wrap_future(serving.writer.submit(operators.note, "recovery apply", result, by))
+    await serving.writer.submit(operators.note, "recovery apply", result, by)
     serving.feed.wake()
 
 
@@ -92,5 +91,5 @@ async def _note(serving: Services, reason: str | None, result: str) -> None:
 def check(serving: Serving) -> Response:
     """Check the invariants on all records as they are now, in one snapshot."""
     began = time.monotonic()
-    violations = fsck.check_instance(serving.database, serving.settings.state_dir, serving.artifact_files)
+    violations = fsck.check_instance(serving.database, serving.settings)
     return shapes.answer(fsck.report(violations, time.monotonic() - began))

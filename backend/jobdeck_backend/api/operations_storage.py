@@ -121,7 +121,7 @@ async def backup(serving: Serving, act: Act = UNSAID) -> FileResponse:
 
 
 async def _note(serving: Services, result: str, by: operators.By) -> None:
-    await asyncio.wrap_future(serving.writer.submit(operators.note, "backup", result, by))
+    await serving.writer.submit(operators.note, "backup", result, by)
 
 
 def _pruning(one: Pruning) -> dict[str, Any]:

@@ -65,7 +65,7 @@ async def restart(name: WorkerName, serving: Serving, act: schemas.Restart = AT_
 
 async def _note(serving: Services, name: str, result: str, act: Act) -> None:
     by = operators.By(OPERATOR, now(), act.reason)
-    await asyncio.wrap_future(serving.writer.submit(operators.note, name, result, by))
+    await serving.writer.submit(operators.note, name, result, by)
     serving.feed.cluster_changed()
 
 

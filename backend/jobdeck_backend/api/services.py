@@ -1,13 +1,16 @@
 """What the routes work with, made once by the composition root."""
 
-import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
+from jobdeck_backend.api.pulse import Pulse
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands.admission import Terms
@@ -26,6 +29,8 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 from jobdeck_backend.upkeep.pruner import Pruner
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Services:
@@ -33,6 +38,7 @@ class Services:
 
     settings: Settings
     database: Database
+    pulse: Pulse
     writer: Writer
     cluster: Cluster
     dispatcher: Dispatcher
@@ -45,6 +51,17 @@ class Services:
     workers: Workers
     pruner: Pruner
     artifact_files: ArtifactFiles
+
+    async def look(self, read: Callable[[Connection], T]) -> T:
+        """What a short read answers. SQLite is asked here: that takes less than the change of thread which a
+        database that may keep its caller waiting is worth."""
+        if self.database.path is None:
+            return await run_in_threadpool(self._read, read)
+        return self._read(read)
+
+    def _read(self, read: Callable[[Connection], T]) -> T:
+        with self.database.read() as tx:
+            return read(tx)
 
     def terms(self) -> Terms:
         """What admissions are measured by now: live slots, or those to come while there is no picture of Dask."""
@@ -62,7 +79,7 @@ class Services:
 
 async def admit(serving: Services, new: NewJob) -> Admission:
     """Store a job durably, or raise why not."""
-    admission = await asyncio.wrap_future(serving.writer.submit(submit, new, now(), serving.terms()))
+    admission = await serving.writer.submit(submit, new, now(), serving.terms())
     reached(FaultPoint.ADMITTED, admission.job_id)
     return admission
 

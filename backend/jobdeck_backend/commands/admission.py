@@ -49,6 +49,9 @@ NO_TERMS = Terms()
 
 def keep_limits(tx: Connection, admission: Admission, terms: Terms) -> None:
     """Count the admission, which is stored already, with the others. Raises ``TooManyJobs``, ``ServerFull``."""
+    if not terms.limited:
+        return
+    admissions.serialise(tx)
     limit = terms.unfinished_jobs_max
     if limit is not None and admissions.unfinished(tx) > limit:
         raise ServerFull(

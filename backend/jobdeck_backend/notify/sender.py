@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Future
 
 import httpx
 import structlog
@@ -59,7 +58,7 @@ class Sender(Loop):
         if free <= 0 or due_at is None or due_at > now():
             return
         until = now() + self._settings.callback_timeout_s + RECORD_S
-        taken = await asyncio.wrap_future(self._writer.submit(notifications.take, now(), free, until))
+        taken = await self._writer.submit(notifications.take, now(), free, until)
         for notification in taken:
             task = asyncio.create_task(self._attempt(notification), name=f"callback {notification.id}")
             self._sending.add(task)
@@ -94,12 +93,12 @@ class Sender(Loop):
             error=error,
         )
         try:
-            await asyncio.wrap_future(self._settle(notification, error))
+            await self._settle(notification, error)
         except Unavailable as unavailable:
             # Still pending on record: it is sent again, which the receiver can tell by its id.
             log.warning("what came of a callback is not on record", reason=unavailable.message)
 
-    def _settle(self, notification: Notification, error: str | None) -> "Future[bool]":
+    def _settle(self, notification: Notification, error: str | None) -> "asyncio.Future[bool]":
         if error is None:
             return self._writer.submit(callback.delivered, notification, now())
         last = notification.attempts >= self._settings.callback_attempts_max

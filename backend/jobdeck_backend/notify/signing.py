@@ -6,9 +6,13 @@ import os
 import secrets
 from pathlib import Path
 
+import structlog
+
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import EXIT_NOT_WRITABLE
 from jobdeck_backend.settings import Settings
+
+log = structlog.get_logger(__name__)
 
 
 def load_secret(settings: Settings) -> bytes:
@@ -18,6 +22,11 @@ def load_secret(settings: Settings) -> bytes:
     """
     if settings.callback_secret is not None and (configured := settings.callback_secret.get_secret_value()):
         return configured.encode()
+    if settings.db_url is not None:
+        log.warning(
+            "callbacks are signed with a secret of this backend's own; those of other backends on the database "
+            "have theirs: JOBDECK_CALLBACK_SECRET is one for all"
+        )
     path = settings.callback_secret_path
     try:
         return path.read_bytes().strip() if path.exists() else _make(path)

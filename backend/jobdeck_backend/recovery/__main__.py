@@ -11,7 +11,6 @@ import click
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.settings import Settings
-from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import EXIT_DATABASE, usable
 
@@ -28,7 +27,7 @@ def main(directory: Path) -> None:
     try:
         database = Database(settings.database_place, synchronous="NORMAL")
         with closing(database), usable(database):
-            violations = fsck.check_instance(database, directory, ArtifactFiles(settings.artifact_root))
+            violations = fsck.check_instance(database, settings)
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)
         sys.exit(refused.exit_code)

@@ -52,7 +52,7 @@ class SchedulerLoss(Watch):
     def _epoch_up(self, _tx: Connection) -> str | None:
         if self._cluster.epoch == self._before.epoch or self._cluster.state != "up":
             return None
-        return f"epoch {self._cluster.epoch} is up with {len(self._cluster.workers)} workers"
+        return f"epoch {self._cluster.epoch} is up with {self._cluster.worker_count()} workers"
 
 
 class SchedulerHang(SchedulerLoss):
@@ -68,7 +68,7 @@ class SchedulerHang(SchedulerLoss):
     ) -> None:
         self._suspect_s, self._lost_s = settings.scheduler_suspect_s, settings.scheduler_lost_s
         self.give_up_s = self._lost_s + GIVE_UP_S
-        super().__init__(database, settings.state_dir, cluster, drill, before)
+        super().__init__(settings, database, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         return [
@@ -131,7 +131,7 @@ class WorkerHang(WorkerLoss):
         self._process = process
         self._continued_at = 0.0
         self.give_up_s = self._stale_s + GIVE_UP_S
-        super().__init__(database, settings.state_dir, cluster, drill, before)
+        super().__init__(settings, database, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         # Without a job there is no heartbeat to miss: only Dask's own word tells of it.
@@ -187,9 +187,13 @@ class WorkerHang(WorkerLoss):
 
 
 class ApiLoss(Watch):
-    """The backend itself was killed, and everything with it; the one that runs now took its records up."""
+    """The backend itself was killed, its own cluster with it; the one that runs now took its records up."""
 
     give_up_s = 2 * GIVE_UP_S
+
+    def _attempts_hit(self) -> Sequence[Attempt]:
+        """Workers of others go on."""
+        return self._before.attempts if self._cluster.embedded else []
 
     def _expectations(self) -> list[Expectation]:
         return [
@@ -201,7 +205,10 @@ class ApiLoss(Watch):
         ]
 
     def _extra_judgement(self, tx: Connection) -> list[Step]:
-        return [judgement.kept_jobs(tx, self._before)]
+        return [
+            judgement.kept_jobs(tx, self._before),
+            judgement.untouched_others(tx, self._before, self._hit),
+        ]
 
     def _answering(self, _tx: Connection) -> str | None:
         return "a new backend has taken the state directory up"
@@ -209,4 +216,4 @@ class ApiLoss(Watch):
     def _epoch_up(self, _tx: Connection) -> str | None:
         if self._cluster.epoch <= self._before.epoch or self._cluster.state != "up":
             return None
-        return f"epoch {self._cluster.epoch} is up with {len(self._cluster.workers)} workers"
+        return f"epoch {self._cluster.epoch} is up with {self._cluster.worker_count()} workers"

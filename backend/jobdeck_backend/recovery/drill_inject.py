@@ -77,30 +77,30 @@ class Injector:
 
     async def prepare(self, drill: Drill, before: Before, target: str | None) -> tuple[Watch, Injection]:
         """The watch and the injection of a fault; names its target. Raises ``InvalidInput``, ``NotEligible``."""
+        parts = (self._settings, self._database, self._cluster, drill, before)
         if drill.fault == "stream-drop":
             readers = Readers(self._streams, before)
             await readers.start()
-            state_dir = self._settings.state_dir
-            watch: Watch = StreamDrop(self._database, state_dir, self._cluster, drill, before, readers)
-            return watch, Dropped(readers)
+            return StreamDrop(*parts, readers), Dropped(readers)
         process = self._process(drill, before, target)
         drill.target = process.name
-        common = (self._cluster, drill, before)
-        parts = (self._database, self._settings.state_dir, *common)
-        bounded = (self._settings, self._database, *common)
         match drill.fault:
             case "scheduler-loss":
                 return SchedulerLoss(*parts), Signalled(process, signal.SIGKILL)
             case "scheduler-hang":
-                return SchedulerHang(*bounded), Signalled(process, signal.SIGSTOP)
+                return SchedulerHang(*parts), Signalled(process, signal.SIGSTOP)
             case "worker-loss":
                 return WorkerLoss(*parts), Signalled(process, signal.SIGKILL)
             case _:
-                return WorkerHang(*bounded, process), Signalled(process, signal.SIGSTOP)
+                return WorkerHang(*parts, process), Signalled(process, signal.SIGSTOP)
 
     def _process(self, drill: Drill, before: Before, target: str | None) -> ForkedProcess:
         if not self._cluster.embedded:
-            raise NotEligible("scheduler and workers are no processes of this server; nothing was done")
+            raise NotEligible(
+                f"{drill.fault} needs a cluster of the server's own: the processes of the one at "
+                f"{self._cluster.address} are others' to end; stream-drop and api-loss can be drilled. "
+                "Nothing was done"
+            )
         if drill.fault.startswith("scheduler"):
             assert self._cluster.scheduler is not None
             return self._cluster.scheduler

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from sqlalchemy import Connection
@@ -14,6 +13,7 @@ from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
 from jobdeck_backend.recovery.drill_watch import Expectation, Watch
 from jobdeck_backend.scheduling.supervision import Cluster
+from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import drills
 from jobdeck_backend.store.engine import Database
 
@@ -102,15 +102,15 @@ class StreamDrop(Watch):
 
     def __init__(
         self,
+        settings: Settings,
         database: Database,
-        state_dir: Path,
         cluster: Cluster,
         drill: Drill,
         before: Before,
         readers: Readers,
     ) -> None:
         self._readers = readers
-        super().__init__(database, state_dir, cluster, drill, before)
+        super().__init__(settings, database, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
         return [

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -15,6 +14,7 @@ from jobdeck_backend.recovery import fsck
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
 from jobdeck_backend.scheduling.supervision import Cluster
+from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
 from jobdeck_backend.store.engine import Database
 
@@ -43,13 +43,10 @@ class Watch(ABC):
     give_up_s = GIVE_UP_S
 
     def __init__(
-        self, database: Database, state_dir: Path, cluster: Cluster, drill: Drill, before: Before
+        self, settings: Settings, database: Database, cluster: Cluster, drill: Drill, before: Before
     ) -> None:
-        """Made just before the injection: what is true then is what must come back.
-
-        ``state_dir`` has the probe's journal.
-        """
-        self._state_dir = state_dir
+        """Made just before the injection: what is true then is what must come back."""
+        self._settings = settings
         self._database = database
         self._cluster = cluster
         self._drill = drill
@@ -106,8 +103,10 @@ class Watch(ABC):
                 judgement.repeated_stages(self._drill.evidence),
                 judgement.repeated_effects(tx, self._before),
             ]
-        violations = fsck.check_instance(self._database, self._state_dir)
-        text = f"{len(fsck.CHECKS) + 1} invariants checked on all records, {len(violations)} violations"
+        violations = fsck.check_instance(self._database, self._settings)
+        text = (
+            f"{len(fsck.CHECKED)} invariants checked on all records and files, {len(violations)} violations"
+        )
         steps.append(Step("invariants", text, None, failed=bool(violations)))
         for step in steps:
             self._drill.add(step, now())
@@ -117,7 +116,7 @@ class Watch(ABC):
 
     def _requeued(self, tx: Connection) -> str | None:
         if not self._hit:
-            return "no job ran there"
+            return "no execution was cut off"
         live = {(one.job_id, one.attempt) for one in jobs.live_attempts(tx)}
         if any((one.job_id, one.attempt) in live for one in self._hit):
             return None

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput, NotAllowed, NotEligible, NotFound
-from jobdeck_backend.instance import OWNER, owner_is_gone
+from jobdeck_backend.instance import owner_is_gone, this_process
 from jobdeck_backend.recovery.drill_before import Before, look_before
 from jobdeck_backend.recovery.drill_faults import ApiLoss
 from jobdeck_backend.recovery.drill_inject import Injection, Injector
@@ -67,14 +67,14 @@ class Drills:
         def running(tx: Connection) -> list[dict[str, Any]]:
             return [record for record in drills.newest(tx) if record["state"] == "running"]
 
-        for record in await asyncio.wrap_future(self._writer.submit(running)):
+        for record in await self._writer.submit(running):
             owner = record.get(OWNED_BY)
             if owner is not None and not owner_is_gone(owner):
                 continue  # another backend on this database watches it
             drill = Drill.going_on(record, datetime.fromisoformat(record["started_at"]).timestamp())
             if BEFORE in record and self._task is None:
                 before = Before.from_json(record[BEFORE])
-                watch = ApiLoss(self._database, self._settings.state_dir, self._cluster, drill, before)
+                watch = ApiLoss(self._settings, self._database, self._cluster, drill, before)
                 self._watch(drill, watch, Injection())
             else:
                 await self._break_off(drill, "the backend ended during the drill")
@@ -87,7 +87,7 @@ class Drills:
         ``NotEligible`` while another drill runs or the cluster is not up.
         """
         if not self._settings.drills_allowed:
-            raise NotAllowed("this server does not allow drills")
+            raise NotAllowed(f"this server does not allow drills: {self._why_none()}; nothing was done")
         if confirm != fault:
             raise InvalidInput(f"confirm must repeat the fault's name, {fault}; nothing was done")
         if self._starting.locked() or (self._task is not None and not self._task.done()):
@@ -105,6 +105,11 @@ class Drills:
             log.warning("drill: fault injected", fault=fault, target=drill.target)
             self._watch(drill, watch, injection)
         return await self._publish(drill)
+
+    def _why_none(self) -> str:
+        if self._settings.allow_drills is False:
+            return "it was started with --no-drills"
+        return "its Dask cluster is others'; with JOBDECK_ALLOW_DRILLS=true what hits itself can be drilled"
 
     async def heal(self, drill_id: str) -> dict[str, Any]:
         """End what hangs, now; the drill ends once all is well.
@@ -132,8 +137,8 @@ class Drills:
     async def _make_ready(self, drill: Drill, before: Before) -> dict[str, Any]:
         drill.target = "backend"
         drill.add(Step("ready", "waits for SIGKILL to this backend", None), now())
-        kept = {**drill.shown(), OWNED_BY: OWNER, BEFORE: before.as_json()}
-        await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
+        kept = {**drill.shown(), OWNED_BY: this_process(), BEFORE: before.as_json()}
+        await self._writer.submit(drills.save, drill.id, drill.started_at, kept)
         self._task = asyncio.create_task(self._outlive(drill), name="drill")
         self._on_change(drill.shown())
         return drill.shown()
@@ -179,7 +184,7 @@ class Drills:
 
     async def _publish(self, drill: Drill) -> dict[str, Any]:
         shown = drill.shown()
-        kept = {**shown, OWNED_BY: OWNER}
-        await asyncio.wrap_future(self._writer.submit(drills.save, drill.id, drill.started_at, kept))
+        kept = {**shown, OWNED_BY: this_process()}
+        await self._writer.submit(drills.save, drill.id, drill.started_at, kept)
         self._on_change(shown)
         return shown

@@ -14,6 +14,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb, advance
 from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import act_invariants, artifacts, execution_invariants, integrity, invariants, jobs
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
@@ -34,12 +35,11 @@ class Violation:
     text: str
 
 
-def check_instance(
-    database: Database, state_dir: Path, files: ArtifactFiles | None = None
-) -> list[Violation]:
-    """``check`` of an instance's database and of the probe's journal in its directory."""
+def check_instance(database: Database, settings: Settings) -> list[Violation]:
+    """``check`` of an instance's database, of its artifacts' bytes and of the probe's journal in its directory."""
+    files = ArtifactFiles(settings.artifact_root)
     with database.read() as connection:
-        return check(connection, state_dir / "probe-journal.jsonl", files)
+        return check(connection, settings.state_dir / "probe-journal.jsonl", files)
 
 
 def check(
@@ -155,13 +155,15 @@ CHECKS: tuple[tuple[str, Callable[[Connection], Found]], ...] = (
 WHOLE = "the database file is whole"
 CALLS = "I11 an effect is called as often as intended"
 FILES = "I17 each artifact has its bytes, and the other way round"
+CHECKED = (WHOLE, *(name for name, _find in CHECKS), CALLS, FILES)
+"""All that ``check_instance`` looks at."""
 
 
 def report(violations: Sequence[Violation], seconds: float) -> dict[str, Any]:
     """A check's result as the operations API and the command line show it."""
     return {
         "clean": not violations,
-        "checked": [WHOLE, *(name for name, _find in CHECKS), CALLS, FILES],
+        "checked": list(CHECKED),
         "violations": [asdict(one) for one in violations],
         "seconds": round(seconds, 3),
     }

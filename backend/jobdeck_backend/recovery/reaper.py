@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import recovery
 from jobdeck_backend.errors import JobdeckError, LeaseLost, NotEligible, Unavailable
-from jobdeck_backend.instance import OWNER, owner_is_gone
+from jobdeck_backend.instance import owner_is_gone, this_process
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Lease
 from jobdeck_backend.loops import Loop
@@ -133,14 +133,17 @@ class Reaper(Loop):
         """Leave the lease to the next owner, who waits for its end where that cannot be written."""
         if self.lease is not None:
             with suppress(Unavailable):
-                await asyncio.wrap_future(self._writer.submit(leases.release, self.lease, now()))
+                await self._writer.submit(leases.release, self.lease, now())
 
     async def _hold_lease(self) -> bool:
         if self.lease is None or self.lease.expires_at - now() < self._settings.lease_ttl_s / 2:
-            self.lease = await asyncio.wrap_future(
-                self._writer.submit(
-                    leases.acquire, ROLE, OWNER, now(), self._settings.lease_ttl_s, is_gone=owner_is_gone
-                )
+            self.lease = await self._writer.submit(
+                leases.acquire,
+                ROLE,
+                this_process(),
+                now(),
+                self._settings.lease_ttl_s,
+                is_gone=owner_is_gone,
             )
         return self.lease is not None
 
@@ -188,7 +191,7 @@ class Reaper(Loop):
         return [result for one in group for result in await self._carry_out(lease, [one])]
 
     async def _write(self, lease: Lease, steps: Sequence[recovery.Step]) -> list[bool]:
-        return await asyncio.wrap_future(self._writer.submit(recovery.carry_out, lease, steps, now()))
+        return await self._writer.submit(recovery.carry_out, lease, steps, now())
 
     def _applied(self, action: Action, result: object) -> Applied:
         if isinstance(result, LeaseLost):

@@ -60,7 +60,7 @@ class Agreement(Loop):
         ]
         if lost:
             log.warning("Dask does not know jobs it was given; they are given again", job_ids=lost)
-            await asyncio.wrap_future(self._writer.submit(delivery.take_back, lost))
+            await self._writer.submit(delivery.take_back, lost)
             self._dispatcher.give_again(lost)
 
     def _read(self, snapshot: Snapshot) -> Books:

@@ -33,12 +33,16 @@ class EmbeddedCluster(Cluster):
     embedded = True
 
     def __init__(
-        self, settings: Settings, next_epoch: Callable[[], Awaitable[int]], listener: ClusterListener
+        self,
+        settings: Settings,
+        next_epoch: Callable[[], Awaitable[int]],
+        listener: ClusterListener,
+        forks: ForkServer,
     ) -> None:
-        """``next_epoch`` takes a new epoch number on the record."""
+        """``next_epoch`` takes a new epoch number on the record; ``forks`` need not be started."""
         super().__init__(settings, next_epoch, listener)
+        self._forks = forks
         self._directory = settings.state_dir / "dask"
-        self._forks = ForkServer(self.logs.path("forkserver"))
         self._lost_workers: asyncio.Queue[ForkedProcess] = asyncio.Queue()
         self._workers_started = 0
         self._port = settings.scheduler_port
@@ -75,7 +79,6 @@ class EmbeddedCluster(Cluster):
         await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self._forks.running:
-            self._forks = ForkServer(self.logs.path("forkserver"))
             await self._forks.start()
         name = f"scheduler-e{self.epoch}"
         self.scheduler = await self._forks.fork(

@@ -1,6 +1,5 @@
 """Keeps Dask fed: its slots plus a window of jobs, the most urgent first. The queue's truth stays in SQL."""
 
-import asyncio
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -115,15 +114,13 @@ class Dispatcher(Loop):
             return  # nothing can go: leave the database's one write lock to the workers
         self._submitted, self._looked_at = False, now()
         epoch = self._cluster.epoch
-        chosen, position = await asyncio.wrap_future(
-            self._writer.submit(
-                delivery.deliver,
-                epoch=epoch,
-                room=room,
-                pending=frozenset(self._handed),
-                urgent_room=max(0, 2 * window - in_flight),
-                now=now(),
-            )
+        chosen, position = await self._writer.submit(
+            delivery.deliver,
+            epoch=epoch,
+            room=room,
+            pending=frozenset(self._handed),
+            urgent_room=max(0, 2 * window - in_flight),
+            now=now(),
         )
         self._short_of_room = len(chosen) >= room
         if chosen and self._cluster.client is client:
@@ -142,7 +139,7 @@ class Dispatcher(Loop):
             # Some worker cannot run jobs: which one is found out meanwhile.
             self._rests_until = now() + REST_S
         if unstarted:
-            await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
+            await self._writer.submit(delivery.take_back, unstarted)
 
     async def _restrict(self, only_on: frozenset[str] | None) -> None:
         """Other workers may be given jobs than before: what waits for the former ones is handed over again."""
@@ -154,7 +151,7 @@ class Dispatcher(Loop):
         unstarted = [job_id for job_id, handed in self._handed.items() if not handed.started]
         for job_id in unstarted:
             del self._handed[job_id]
-        await asyncio.wrap_future(self._writer.submit(delivery.take_back, unstarted))
+        await self._writer.submit(delivery.take_back, unstarted)
 
     def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int, position: int) -> None:
         for one in chosen:

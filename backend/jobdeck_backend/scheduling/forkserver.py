@@ -1,9 +1,11 @@
-"""``python -m jobdeck_backend.scheduling.forkserver``: imports everything once, then forks on request.
+"""The fork server: imports everything once, then forks on request.
 
 A scheduler or worker forked from here is up in a tenth of a second and shares the imported code's memory with
-its siblings; a fresh interpreter would spend most of a second of CPU on imports alone, at every recovery.
+its siblings; a fresh interpreter would spend two seconds of CPU on imports alone, at every recovery. The first
+fork server is itself a fork of the starting backend; ``python -m jobdeck_backend.scheduling.forkserver PID`` is
+the next, should that one be lost.
 
-Its arguments are the backend's process id and clock anchor. It reads requests (one JSON object a line) from its
+Its argument is the backend's process id. It reads requests (one JSON object a line) from its
 standard input and tells on what was its standard output what becomes of the processes; children write their own
 ``ready`` line there. When its input ends, because the backend went away in whatever manner, it kills its children
 and ends; should it be killed itself, the kernel kills them.
@@ -24,6 +26,7 @@ from jobdeck_backend import clock
 from jobdeck_backend.scheduling.line import open_line, tell
 
 PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
 LINE_BYTES_MAX = 1 << 16
 
 
@@ -34,11 +37,15 @@ def die_with_parent(parent_pid: int) -> None:
         os._exit(1)
 
 
-def main() -> None:
+def name_process(name: str) -> None:
+    """What ``ps`` and ``top`` call this process: at most 15 bytes are kept."""
+    ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode())
+
+
+def serve(parent_pid: int) -> None:
     """Serve until standard input ends."""
-    parent_pid, anchor = sys.argv[1:]
-    die_with_parent(int(parent_pid))
-    clock.adopt(float(anchor))
+    name_process("forkserver")
+    die_with_parent(parent_pid)
     open_line()
     from jobdeck_backend.scheduling import processes
 
@@ -87,6 +94,9 @@ class _ForkServer:
             self._children[pid] = request["name"]
             return
         try:
+            name_process(request["name"])
+            # Whenever it is started: the system's clock may have been set meanwhile.
+            clock.adopt(request["anchor"])
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.close(self._wake_read)
@@ -118,4 +128,4 @@ def _redirect(log: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(int(sys.argv[1]))

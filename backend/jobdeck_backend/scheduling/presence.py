@@ -1,12 +1,14 @@
 """This backend's presence beside others on its database: what it holds is good while it is here, and no longer."""
 
 import asyncio
+from contextlib import suppress
 
 import structlog
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import epochs
-from jobdeck_backend.instance import OWNER, owner_is_gone
+from jobdeck_backend.errors import Unavailable
+from jobdeck_backend.instance import owner_is_gone, this_process
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.scheduling.supervision import Cluster
@@ -35,33 +37,36 @@ class Presence(Loop):
 
     async def enter(self) -> None:
         """At start: whatever ran under this name is gone."""
-        await asyncio.wrap_future(self._writer.submit(epochs.enter, self._backend, now()))
+        await self._writer.submit(epochs.enter, self._backend, now())
+
+    async def leave(self) -> None:
+        """At the end: so too. What cannot be written now the next start finds out."""
+        with suppress(Unavailable):
+            await self.enter()
 
     async def next_epoch(self) -> int:
         """A new epoch number, on record."""
-        return await asyncio.wrap_future(
-            self._writer.submit(epochs.begin, self._backend, OWNER, now(), embedded=self._cluster.embedded)
+        return await self._writer.submit(
+            epochs.begin, self._backend, this_process(), now(), embedded=self._cluster.embedded
         )
 
     async def attach(self, epoch: int) -> None:
         """The epoch's scheduler is up; what was given to ended ones goes back to the backlog."""
         snapshot = self._cluster.snapshot
         assert snapshot is not None
-        await asyncio.wrap_future(self._writer.submit(epochs.attach, epoch, snapshot.scheduler_id))
+        await self._writer.submit(epochs.attach, epoch, snapshot.scheduler_id)
 
     async def lose(self, epoch: int, reason: str) -> None:
         """The epoch's scheduler is lost."""
-        await asyncio.wrap_future(self._writer.submit(epochs.end, epoch, reason, now()))
+        await self._writer.submit(epochs.end, epoch, reason, now())
 
     async def run_once(self) -> None:
         """Renew when that is due, or as soon as another backend's process is seen to have ended."""
         due = now() - self._renewed_at >= KEEP_S
         if due or await asyncio.to_thread(self._somebody_ended):
             self._renewed_at = now()
-            await asyncio.wrap_future(
-                self._writer.submit(
-                    epochs.renew, self._cluster.epoch, now(), keeper=self._keeper, is_gone=owner_is_gone
-                )
+            await self._writer.submit(
+                epochs.renew, self._cluster.epoch, now(), keeper=self._keeper, is_gone=owner_is_gone
             )
 
     def worker_gone(self, attempt: Attempt) -> str | None:

@@ -21,6 +21,11 @@ ENDED_WORKERS_MAX = 64
 TAIL_BYTES_MAX = 1 << 18
 
 
+def log_path(directory: Path, name: str) -> Path:
+    """Where a process of that name writes; every scheduler's epoch writes to the same file."""
+    return directory / f"{name}.log"
+
+
 class ProcessLogs(Loop):
     """One pass: cut what is too long, remove the logs of workers long gone."""
 
@@ -31,8 +36,8 @@ class ProcessLogs(Loop):
         self._alive = alive
 
     def path(self, name: str) -> Path:
-        """Where a process of that name writes; every scheduler's epoch writes to the same file."""
-        return self._directory / f"{name}.log"
+        """Where a process of that name writes."""
+        return log_path(self._directory, name)
 
     async def run_once(self) -> None:
         """Keep the logs within their bounds."""

@@ -59,7 +59,7 @@ class Cluster(ABC):
         self._settings = settings
         self._next_epoch = next_epoch
         self._listener = listener
-        self.logs = ProcessLogs(settings.state_dir / "logs", lambda: self.workers)
+        self.logs = ProcessLogs(settings.log_directory, lambda: self.workers)
         self._task: asyncio.Task[None] | None = None
         self.state: State = "starting"
         self.problem: str | None = None

@@ -140,7 +140,7 @@ class Workers:
         held = await self._asked(snapshot.drain, name)
         if held is None:
             raise NotEligible(f"worker {name} has not registered with the scheduler yet; nothing was done")
-        unstarted = await asyncio.wrap_future(self._writer.submit(delivery.take_back_unstarted, held))
+        unstarted = await self._writer.submit(delivery.take_back_unstarted, held)
         self._dispatcher.give_again(unstarted)
 
     async def _asked(

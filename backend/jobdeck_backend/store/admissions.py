@@ -11,7 +11,7 @@ _ANY_STRICT = select(admissions.c.job_id).where(admissions.c.strict, admissions.
 
 
 def serialise(tx: Connection) -> None:
-    """Let no other process weigh an admission until this transaction ends. SQLite's write lock does so already."""
+    """Let no other process weigh or count admissions until this transaction ends; SQLite's write lock does so."""
     if tx.dialect.name == "postgresql":
         tx.execute(select(func.pg_advisory_xact_lock(_ADMISSION_LOCK)))
 

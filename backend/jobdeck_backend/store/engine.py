@@ -11,7 +11,9 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionFreeError
 
+from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.store.sqlite import Sqlite, Synchronous
 from jobdeck_backend.store.trouble import Condition
 
@@ -59,15 +61,24 @@ class Database:
 
         SQLite: it holds the one write lock from its start. PostgreSQL: it holds each job it loads (``locks``).
         """
-        self.dialect.must_be_in_place()
-        with self._write_engine.begin() as connection:
+        with self._connected(self._write_engine) as connection, connection.begin():
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent snapshot."""
+        with self._connected(self._read_engine) as connection:
+            yield connection
+
+    @contextmanager
+    def _connected(self, engine: Engine) -> Iterator[Connection]:
         self.dialect.must_be_in_place()
-        with self._read_engine.connect() as connection:
+        try:
+            connection = engine.connect()
+        except NoConnectionFreeError:
+            text = f"the database {self.name} does not answer; all connections to it are waited for"
+            raise Unavailable(text) from None
+        with connection:
             yield connection
 
     def open_writer(self) -> Connection:

@@ -17,7 +17,7 @@ from jobdeck_backend.store.sqlite import commit_counter
 PAGE = 1_000
 BUSY_LOOK_S = 0.005
 IDLE_LOOK_S = 0.05
-# How long after the last commit the looks stay frequent.
+# How long after the last event the looks stay frequent.
 BUSY_FOR_S = 2.0
 
 Page = tuple[list[StoredEvent], str]
@@ -90,12 +90,12 @@ class CommitCounter:
         self._reader = KeptReader(database)
         self._commits: Callable[[], int] | None = None
         self._seen = -1
-        self._last_commit = 0.0
+        self._last_event = 0.0
 
     @property
     def look_s(self) -> float:
-        """Often while something is written."""
-        lately = asyncio.get_running_loop().time() - self._last_commit < BUSY_FOR_S
+        """Often while something happens; a lease renewed each second is nothing of interest."""
+        lately = asyncio.get_running_loop().time() - self._last_event < BUSY_FOR_S
         return BUSY_LOOK_S if lately else IDLE_LOOK_S
 
     def start(self, wake: Callable[[], None]) -> None:
@@ -113,11 +113,11 @@ class CommitCounter:
         version = self._commits()
         if version == self._seen:
             return
-        self._last_commit = asyncio.get_running_loop().time()
         more = True
         while more:
             page, more = events.read_feed(connection, int(place), PAGE)
             if page:
+                self._last_event = asyncio.get_running_loop().time()
                 place = str(page[-1].position)
                 yield page, place
                 await asyncio.sleep(0)

@@ -85,6 +85,23 @@ _CLAIM_STATE = (
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
+_STATUS = (
+    select(
+        jobs.c.status,
+        admissions.c.agent_type,
+        jobs.c.error,
+        admissions.c.accepted_at,
+        admissions.c.outcome,
+        admissions.c.deadline,
+        admissions.c.thread_id,
+        jobs.c.attempt,
+        jobs.c.started_at,
+        admissions.c.finished_at,
+        jobs.c.worker,
+    )
+    .join(admissions, admissions.c.job_id == jobs.c.job_id)
+    .where(jobs.c.job_id == bindparam("id"))
+)
 _LOCK_CLAIM_STATE = _CLAIM_STATE.with_for_update(of=jobs)
 
 
@@ -140,6 +157,12 @@ def load_admission(tx: Connection, job_id: str) -> Admission | None:
     """The admission record, or None."""
     row = tx.execute(_LOAD_ADMISSION, {"id": job_id}).first()
     return None if row is None else Admission(*row)
+
+
+def load_status(tx: Connection, job_id: str) -> dict[str, Any] | None:
+    """What is asked most often of a job, by column, in one statement; None for an unknown one."""
+    row = tx.execute(_STATUS, {"id": job_id}).first()
+    return None if row is None else dict(row._mapping)
 
 
 def update_job(tx: Connection, expected: Job, **columns: Any) -> bool:

@@ -147,5 +147,5 @@ class Condition:
 
     def refuse_if_damaged(self) -> None:
         """A promise written into a damaged file is none. Raises ``DatabaseDamaged``."""
-        if isinstance(self._trouble, DatabaseDamaged):
-            raise self._trouble
+        if isinstance(known := self._trouble, DatabaseDamaged):
+            raise DatabaseDamaged(known.message)  # each refusal has a traceback of its own

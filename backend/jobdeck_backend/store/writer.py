@@ -4,10 +4,12 @@ No timer: a lone command commits at once, a crowd shares one sync to disk. Where
 done anew, each in its own savepoint, so that it takes none of its neighbours along.
 """
 
+import asyncio
 import threading
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from asyncio import AbstractEventLoop, Future
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ParamSpec, TypeVar
@@ -54,7 +56,7 @@ Settled = tuple[Future[Any], Any, BaseException | None]
 
 
 class Writer:
-    """The server's only writer. ``submit`` from any thread; await the future with ``asyncio.wrap_future``."""
+    """The server's only writer: a thread that event loops give their commands."""
 
     def __init__(
         self,
@@ -78,13 +80,13 @@ class Writer:
         self._thread.start()
 
     def submit(self, command: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
-        """Queue ``command(connection, *args, **kwargs)``; the future resolves after its commit.
+        """Queue ``command(connection, *args, **kwargs)``; await the future for what came of it, after its commit.
 
         The future raises what the command raised, or the ``Unavailable`` that says why nothing could be written.
         Raises ``DatabaseDamaged`` at once where that is known.
         """
         self._database.condition.refuse_if_damaged()
-        future: Future[T] = Future()
+        future: Future[T] = asyncio.get_running_loop().create_future()
         with self._wake:
             if self._stopping:
                 raise Unavailable("the server is shutting down; nothing was stored")
@@ -102,20 +104,15 @@ class Writer:
     def _run(self) -> None:
         while waiting := self._next_group():
             # Who stopped waiting before its turn wants nothing stored; from here on nobody can back out.
-            group = [one for one in waiting if one.future.set_running_or_notify_cancel()]
+            group = [one for one in waiting if not one.future.cancelled()]
             try:
                 settled = self._commit(group)
             except Exception as error:  # whatever it is: without this thread nothing would be stored again
                 reason = self._reason(error)
-                for one in group:
-                    one.future.set_exception(reason)
+                _answer([(one.future, None, reason) for one in group])
                 continue
             self._database.condition.worked()
-            for future, result, failure in settled:
-                if failure is None:
-                    future.set_result(result)
-                else:
-                    future.set_exception(failure)
+            _answer(settled)
             self._on_commit()
 
     def _reason(self, error: Exception) -> Unavailable:
@@ -185,3 +182,23 @@ class Writer:
                 settled.append((one.future, None, error))
             savepoint("RELEASE command")
         return settled
+
+
+def _answer(settled: Iterable[Settled]) -> None:
+    """Wake each event loop once for all whom it has waiting: a wake-up for each would cost as much as the rest."""
+    by_loop: dict[AbstractEventLoop, list[Settled]] = defaultdict(list)
+    for one in settled:
+        by_loop[one[0].get_loop()].append(one)
+    for loop, ones in by_loop.items():
+        with suppress(RuntimeError):  # it is closed: nobody waits any more
+            loop.call_soon_threadsafe(_settle, ones)
+
+
+def _settle(settled: Iterable[Settled]) -> None:
+    for future, result, failure in settled:
+        if future.done():
+            continue  # who asked stopped waiting meanwhile
+        if failure is None:
+            future.set_result(result)
+        else:
+            future.set_exception(failure)

@@ -109,7 +109,7 @@ class Pruner(Loop):
         return self._work is not None and not self._work.done()
 
     async def _note(self, by: operators.By, result: str) -> None:
-        await asyncio.wrap_future(self._writer.submit(operators.note, "prune", result, by))
+        await self._writer.submit(operators.note, "prune", result, by)
 
     async def _prunable(self, older_than_s: float) -> list[Prunable]:
         def look() -> list[Prunable]:
@@ -127,14 +127,12 @@ class Pruner(Loop):
         try:
             for batch in batches(found):
                 began = loop.time()
-                gone, removed = await asyncio.wrap_future(
-                    self._writer.submit(retention.remove, batch, pruning.before)
-                )
+                gone, removed = await self._writer.submit(retention.remove, batch, pruning.before)
                 pruning.removed.update(removed)
                 if gone:
                     self._on_gone(gone)
                 await asyncio.sleep(max(REST_S, loop.time() - began))
-            while freed := await asyncio.wrap_future(self._writer.submit(space.give_back)):
+            while freed := await self._writer.submit(space.give_back):
                 pruning.freed_bytes += freed
                 await asyncio.sleep(REST_S)
             pruning.state = "done"

@@ -79,4 +79,4 @@ class Sweeper(Loop):
                 shutil.rmtree(directory, ignore_errors=True)
 
     async def _write(self, command: Callable[..., T], *arguments: object) -> T:
-        return await asyncio.wrap_future(self._writer.submit(command, *arguments))
+        return await self._writer.submit(command, *arguments)

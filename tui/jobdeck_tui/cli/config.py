@@ -34,7 +34,7 @@ EXAMPLE = """\
 @json_option
 def config_command(*, list_keys: bool, as_json: bool) -> int:
     """Print the config file's path and the values that hold; exit 1 when something in it cannot be used."""
-    from jobdeck_tui.opening import checked_keys, places
+    from jobdeck_tui.key_registry import checked_keys, places
 
     if list_keys:
         for place in places():

@@ -2,26 +2,26 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from jobdeck_tui.client.instance import default_state_dir, running_instance
 from jobdeck_tui.config_file import config_path, load_config
-from jobdeck_tui.core.config import Profile
 
 from .exits import NOT_REACHABLE, REFUSED, Exit
 
+if TYPE_CHECKING:
+    from jobdeck_tui.core.config import Profile
 
-@dataclass(frozen=True, slots=True)
-class Target:
+
+class Target(NamedTuple):
     """A server by its URL, or the one that runs on a state directory."""
 
     server: str | None
     state_dir: Path | None
-    named: Profile | None = None
+    named: "Profile | None" = None
 
     @property
     def directory(self) -> Path:
@@ -73,14 +73,17 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
     """What was named most closely: an address, a profile, a state directory, the config file's own profile."""
     if server is not None or (state_dir is not None and profile is None):
         return Target(server, state_dir)
-    config = load_config(config_path())
+    path = config_path()
+    if profile is None and not path.exists():
+        return Target(None, state_dir)
+    config = load_config(path)
     name = profile or config.profile
     found = config.profiles.get(name)
     if found is not None:
         url = None if found.url is None else server_url(None, None, found.url)
         return Target(url, state_dir, found)
     if profile is not None:
-        known = ", ".join(config.profiles) or f"none, see {config_path()}"
+        known = ", ".join(config.profiles) or f"none, see {path}"
         raise click.BadParameter(f"there is no profile {profile}; there are: {known}", param_hint="--profile")
     return Target(None, state_dir)
 

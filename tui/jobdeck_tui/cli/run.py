@@ -2,12 +2,8 @@
 
 import os
 import sys
-from pathlib import Path
 
 import click
-
-from jobdeck_tui.config_file import config_path, load_config
-from jobdeck_tui.core.config import Profile
 
 from .exits import USAGE, Exit
 from .options import Target, json_option
@@ -28,6 +24,8 @@ def open_deck(
     """
     refuse_without_terminal()
     from jobdeck_tui import app
+    from jobdeck_tui.config_file import config_path, load_config
+    from jobdeck_tui.core.config import Profile
     from jobdeck_tui.opening import Opening
 
     return app.open_deck(
@@ -80,65 +78,17 @@ def demo_command(*, headless: bool, as_json: bool) -> int:
     return main(headless=headless, as_json=as_json)
 
 
-@click.command("serve")
-@click.option("--host", help="Address to listen on (default: 127.0.0.1).")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
-@click.option(
-    "--state-dir", type=click.Path(file_okay=False, path_type=Path), help="Database, journals and logs."
-)
-@click.option(
-    "--artifact-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the bytes of jobs' files are kept (default: in the state directory).",
-)
-@click.option(
-    "--db-url", help="postgresql://… or sqlite:///PATH, in place of a database in the state directory."
-)
-@click.option(
-    "--scheduler-address", help="tcp://… or tls://… of a Dask scheduler to use in place of an own one."
-)
-@click.option(
-    "--tls-ca-file", type=click.Path(dir_okay=False), help="With --tls-cert and --tls-key, for tls://."
-)
-@click.option("--tls-cert", type=click.Path(dir_okay=False))
-@click.option("--tls-key", type=click.Path(dir_okay=False))
-@click.option(
-    "--max-running-async-jobs",
-    "--max-concurrent-jobs",
-    "max_running_async_jobs",
-    type=click.IntRange(1, 256),
-    help="Worker processes of the embedded cluster.",
-)
-@click.option("--dask-threads-per-worker", type=click.IntRange(1, 64), help="Slots of each of them.")
-@click.option("--scheduler-port", type=click.IntRange(0, 65535), help="Where the embedded scheduler listens.")
-@click.option(
-    "--workflows", type=click.Path(dir_okay=False), help="A langgraph.json with workflows of your own."
-)
-@click.option(
-    "--recovery",
-    type=click.Choice(["auto", "manual"]),
-    help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
-)
-@click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
-@click.option(
-    "--dask-dashboard", is_flag=True, help="Let the embedded scheduler serve Dask's own pages (bokeh)."
-)
-def serve_command(*, no_drills: bool, dask_dashboard: bool, **options: object) -> None:
-    """Run the backend alone; prints one JSON line once it answers."""
-    group: object = click.get_current_context().obj
-    if options["state_dir"] is None and isinstance(group, Target):
-        options["state_dir"] = group.state_dir
-    if (db_url := options.pop("db_url")) is not None:
+@click.command("serve", context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.option("--db-url")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def serve_command(*, db_url: str | None, options: tuple[str, ...]) -> None:
+    """Become the backend, which knows its own options and explains them."""
+    if db_url is not None:
         # It may hold a password: the list of processes shows arguments to everybody.
-        os.environ["JOBDECK_DB_URL"] = str(db_url)
-    arguments = [sys.executable, "-m", "jobdeck_backend"]
-    for name, value in options.items():
-        if value is not None:
-            arguments += [f"--{name.replace('_', '-')}", str(value)]
-    if no_drills:
-        arguments.append("--no-drills")
-    if dask_dashboard:
-        arguments.append("--dask-dashboard")
+        os.environ["JOBDECK_DB_URL"] = db_url
+    group: object = click.get_current_context().obj
+    if isinstance(group, Target) and group.state_dir is not None:
+        os.environ["JOBDECK_STATE_DIR"] = str(group.state_dir)
     sys.stdout.flush()
-    # This process becomes the backend: its signals and its exit code are the backend's own.
-    os.execv(sys.executable, arguments)  # noqa: S606
+    # Its signals and its exit code are this process's own.
+    os.execv(sys.executable, [sys.executable, "-m", "jobdeck_backend", *options])  # noqa: S606

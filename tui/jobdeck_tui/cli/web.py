@@ -34,9 +34,8 @@ def web_command(
     if not is_local(host) and not expose:
         raise Exit(
             USAGE,
-            f"Not served on {host}: the deck asks nobody who they are, so whoever reaches it sees every job"
-            f"{' and may act on them' if allow_acts else ''}. Use 127.0.0.1 through a tunnel such as "
-            "'ssh -L', or say --expose.",
+            f"Not served on {host}: nothing is encrypted on the way there, neither the jobs nor the token that "
+            "opens the deck. Use 127.0.0.1 through a tunnel such as 'ssh -L', or say --expose.",
         )
     with ExitStack() as held:
         listening = held.enter_context(_listen(host, port))

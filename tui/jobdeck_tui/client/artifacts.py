@@ -1,15 +1,14 @@
 """A job's files as the backend tells of them. As in ``models``, every string is sanitised here, once."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .fields import NOTE_LIMIT, Fields
 
 _READABLE = re.compile(r"text/|application/(json|x-ipynb\+json)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(NamedTuple):
     """A file that a job left behind; of one with ``removed_at`` only this is left."""
 
     artifact_id: str

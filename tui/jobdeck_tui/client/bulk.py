@@ -1,13 +1,12 @@
 """One act on many jobs, as the backend answers it; sanitised here as in ``decode``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .fields import NOTE_LIMIT, Fields
 
 
-@dataclass(frozen=True, slots=True)
-class BulkResult:
+class BulkResult(NamedTuple):
     """What came of it for one job, or would come; ``state`` and ``version`` as they are afterwards."""
 
     job_id: str
@@ -18,8 +17,7 @@ class BulkResult:
     version: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class BulkAnswer:
+class BulkAnswer(NamedTuple):
     """A result for each job, and how many had which code."""
 
     counts: Mapping[str, int]

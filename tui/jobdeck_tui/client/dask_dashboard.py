@@ -9,7 +9,8 @@ from an earlier answer are then asked themselves, and where none is known yet th
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,23 +28,26 @@ WORKERS_ASKED_MAX = 16
 """Workers asked themselves at most; those of a larger cluster keep what the scheduler last said of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     started: str
     scheduler_id: str
     workers: tuple[KnownWorker, ...]
 
 
 class DaskDashboard:
-    """Reads one scheduler's dashboard at ``url`` (``http://host:port``); close it when done."""
+    """Reads one scheduler's dashboard at ``url`` (``http://host:port``); close it when done.
 
-    def __init__(self, url: str) -> None:
+    ``wall`` tells the time that the cluster's machines have.
+    """
+
+    def __init__(self, url: str, wall: Callable[[], float] = time.time) -> None:
         parts = urlsplit(url)
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._client = httpx.AsyncClient(
             timeout=READ_SECONDS, trust_env=not is_loopback(url), verify=needs_certificates(url)
         )
         self._known: _Known | None = None
+        self._wall = wall
 
     async def close(self) -> None:
         """Close every connection."""
@@ -59,7 +63,7 @@ class DaskDashboard:
         _, body = await self._get(f"{self.url}/metrics")
         metrics = scheduler_metrics(body.decode(errors="replace"))
         status, described = await self._get(f"{self.url}/json/identity.json", allowed=(500,))
-        now = time.time()
+        now = self._wall()
         if status == 200:
             scheduler_id, workers = identity(described, now)
             self._known = _Known(metrics.started, scheduler_id, workers)
@@ -83,7 +87,7 @@ class DaskDashboard:
     async def _ask_workers(self, known: tuple[KnownWorker, ...]) -> tuple[DaskWorker, ...]:
         asked = known[:WORKERS_ASKED_MAX]
         answered = await asyncio.gather(*map(self._ask_worker, asked))
-        now = time.time()
+        now = self._wall()
         return (*answered, *(_aged(one, now) for one in known[WORKERS_ASKED_MAX:]))
 
     async def _ask_worker(self, known: KnownWorker) -> DaskWorker:
@@ -91,18 +95,17 @@ class DaskDashboard:
             try:
                 _, body = await self._get(f"{known.dashboard_url}/metrics")
             except ClientError:
-                return _aged(known, time.time())
+                return _aged(known, self._wall())
             told = worker_metrics(body.decode(errors="replace"))
             if told is not None:
                 executing, ready, memory_bytes = told
-                return replace(
-                    known.worker,
+                return known.worker._replace(
                     executing=executing,
                     ready=ready,
                     memory_bytes=memory_bytes,
                     last_seen_age=0.0,
                 )
-        return _aged(known, time.time())
+        return _aged(known, self._wall())
 
     async def _get(self, url: str, allowed: tuple[int, ...] = ()) -> tuple[int, bytes]:
         try:
@@ -117,4 +120,4 @@ class DaskDashboard:
 def _aged(known: KnownWorker, now: float) -> DaskWorker:
     """Give a worker as it was, and say how long ago that was."""
     age = None if known.last_seen is None else max(now - known.last_seen, 0.0)
-    return replace(known.worker, last_seen_age=age)
+    return known.worker._replace(last_seen_age=age)

@@ -1,7 +1,7 @@
 """Dask's answers, parsed: Prometheus text and the scheduler's identity."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from jobdeck_tui.text.sanitise import one_line
@@ -19,8 +19,7 @@ _WORKER_TASKS = re.compile("^dask_worker_tasks" + _LABELLED, re.MULTILINE)
 _WORKER_MEMORY = re.compile("^dask_worker_memory_bytes" + _LABELLED, re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerMetrics:
+class SchedulerMetrics(NamedTuple):
     """The scheduler's ``/metrics``: tasks by state, how many workers, and when its process began."""
 
     tasks: dict[str, int]
@@ -32,8 +31,7 @@ WORKER_STATES = {"running": "running", "closing_gracefully": "drained", "init": 
 """Dask's words for a worker's state in the backend's; any other takes no work."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownWorker:
+class KnownWorker(NamedTuple):
     """A worker as the scheduler described it, when it last heard of it, and where its own dashboard is."""
 
     worker: DaskWorker

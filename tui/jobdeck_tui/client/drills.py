@@ -3,13 +3,12 @@
 As in ``models``, every string has been sanitised once, here at the boundary.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .fields import NOTE_LIMIT, Fields
 
 
-@dataclass(frozen=True, slots=True)
-class DrillStep:
+class DrillStep(NamedTuple):
     """One line of a drill's timeline; ``expected`` and ``seen`` are seconds since the injection."""
 
     at: float
@@ -20,16 +19,14 @@ class DrillStep:
     verdict: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class DrillAwaited:
+class DrillAwaited(NamedTuple):
     """Something a drill expects that was not seen yet, within seconds of the injection."""
 
     name: str
     expected: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class DrillEvidence:
+class DrillEvidence(NamedTuple):
     """For one job: its completed stages before the fault, and whether any ran again."""
 
     job_id: str
@@ -40,8 +37,7 @@ class DrillEvidence:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Drill:
+class Drill(NamedTuple):
     """A fault injected on purpose and what was seen."""
 
     id: str

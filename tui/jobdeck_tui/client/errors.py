@@ -10,7 +10,10 @@ ClientError
 └── StartFailed       the embedded backend did not come up; its exit code says why
 """
 
-from jobdeck_tui.client.models import Job
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jobdeck_tui.client.models import Job
 
 
 class ClientError(Exception):
@@ -40,7 +43,7 @@ class Denied(ClientError):  # noqa: N818
 class Refused(ClientError):  # noqa: N818
     """The server will not do it; nothing was changed."""
 
-    def __init__(self, message: str, *, status: int, code: str, current: Job | None = None) -> None:
+    def __init__(self, message: str, *, status: int, code: str, current: "Job | None" = None) -> None:
         super().__init__(message)
         self.status = status
         self.code = code

@@ -6,7 +6,7 @@ missed; where the server does not know the cursor any more the feed starts anew 
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from httpx_sse import ServerSentEvent
 
@@ -22,37 +22,32 @@ SILENCE_SECONDS = 6.0
 DENIED_RETRY_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(NamedTuple):
     """The feed is open; ``resumed`` means that changes since the last cursor follow by themselves."""
 
     resumed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OverviewSeen:
+class OverviewSeen(NamedTuple):
     """A fresh snapshot of the whole."""
 
     overview: models.Overview
 
 
-@dataclass(frozen=True, slots=True)
-class JobsChanged:
+class JobsChanged(NamedTuple):
     """The newest rows of the jobs that changed; ``unreadable`` of them could not be decoded."""
 
     jobs: tuple[models.Job, ...]
     unreadable: int
 
 
-@dataclass(frozen=True, slots=True)
-class JobsGone:
+class JobsGone(NamedTuple):
     """Jobs that were pruned, by id."""
 
     job_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EventSeen:
+class EventSeen(NamedTuple):
     """A stored event of some job, as it came. There can be thousands a second, and few are looked at."""
 
     text: str
@@ -72,29 +67,25 @@ class EventSeen:
         return decode.event(parse(self.text))
 
 
-@dataclass(frozen=True, slots=True)
-class ActSeen:
+class ActSeen(NamedTuple):
     """Somebody acted."""
 
     row: models.AuditRow
 
 
-@dataclass(frozen=True, slots=True)
-class DrillChanged:
+class DrillChanged(NamedTuple):
     """A drill, whole, after a change."""
 
     drill: Drill
 
 
-@dataclass(frozen=True, slots=True)
-class FrameUnreadable:
+class FrameUnreadable(NamedTuple):
     """A frame that could not be decoded was skipped."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(NamedTuple):
     """The feed ended or could not be opened; the next attempt begins in ``retry_in`` seconds.
 
     ``status`` is set where the server denied access (401, 403).

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from typing import Any, TypeGuard, TypeVar
 
@@ -190,6 +191,17 @@ def safe_json(value: object, depth: int = 0) -> object:
     return (
         value if value is None or isinstance(value, (bool, int, float)) else block(str(value), STRING_LIMIT)
     )
+
+
+def plain(value: object) -> object:
+    """What was read of a server as JSON knows it: a dict for each of its values, with those within."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if not isinstance(value, tuple):
+        return value
+    if hasattr(value, "_asdict"):
+        return {name: plain(one) for name, one in value._asdict().items()}
+    return [plain(one) for one in value]
 
 
 def json_line(value: object) -> str:

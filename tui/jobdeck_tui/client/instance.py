@@ -6,8 +6,8 @@ A running backend holds a lock on ``jobdeck.lock`` in its state directory; the f
 import fcntl
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from jobdeck_tui.text.sanitise import one_line
 
@@ -15,8 +15,7 @@ LOCK_NAME = "jobdeck.lock"
 LOCK_BYTES_MAX = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """A running backend."""
 
     url: str

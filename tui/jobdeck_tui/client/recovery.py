@@ -5,6 +5,7 @@ As in ``models``, every string has been sanitised once, here at the boundary.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .fields import NOTE_LIMIT, Fields
 
@@ -23,8 +24,7 @@ class Recovery:
     taken_from: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanLine:
+class PlanLine(NamedTuple):
     """One job: what the plan does with it, or why it leaves it."""
 
     job_id: str
@@ -34,8 +34,7 @@ class PlanLine:
     automatic: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryPlan:
+class RecoveryPlan(NamedTuple):
     """The plan as it stood when it was read."""
 
     recovery: Recovery
@@ -48,8 +47,7 @@ class RecoveryPlan:
         return tuple(one for one in self.actions if one.action != LEAVE)
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedLine:
+class AppliedLine(NamedTuple):
     """What came of one action; ``action`` is None where the plan had nothing for the job."""
 
     job_id: str
@@ -58,8 +56,7 @@ class AppliedLine:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedPlan:
+class AppliedPlan(NamedTuple):
     """What came of the plan."""
 
     results: tuple[AppliedLine, ...]
@@ -67,8 +64,7 @@ class AppliedPlan:
     skipped: int
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """A broken invariant; ``job_id`` is empty where no one job is concerned."""
 
     invariant: str
@@ -76,8 +72,7 @@ class Violation:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fsck:
+class Fsck(NamedTuple):
     """What a check of all records found."""
 
     clean: bool

@@ -1,13 +1,12 @@
 """Storage as the backend tells it: what is kept, what a pruning removes. Sanitised here, as in ``models``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .fields import NOTE_LIMIT, Fields
 
 
-@dataclass(frozen=True, slots=True)
-class StorageState:
+class StorageState(NamedTuple):
     """Whether the database takes jobs: ``ok`` or a code, and why it does not."""
 
     state: str
@@ -19,8 +18,7 @@ class StorageState:
         return self.state != "ok"
 
 
-@dataclass(frozen=True, slots=True)
-class Pruning:
+class Pruning(NamedTuple):
     """One pruning as far as it has come; ``jobs`` and ``events`` are those to go."""
 
     state: str
@@ -31,8 +29,7 @@ class Pruning:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(NamedTuple):
     """What is kept, by kind: rows and bytes; the space it takes, in bytes; what a pruning would remove."""
 
     state: StorageState

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
 from httpx_sse import ServerSentEvent
@@ -22,15 +22,13 @@ TERMINAL = frozenset({"success", "failure", "interrupted"})
 CONTROL = frozenset({"stream.mode", "job.status", "job.shutdown"})
 
 
-@dataclass(frozen=True, slots=True)
-class EventArrived:
+class EventArrived(NamedTuple):
     """The next stored event of the job."""
 
     event: models.Event
 
 
-@dataclass(frozen=True, slots=True)
-class StatusSeen:
+class StatusSeen(NamedTuple):
     """The job's status now; ``terminal`` means that the stream has ended with it."""
 
     status: str
@@ -38,8 +36,7 @@ class StatusSeen:
     terminal: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CaughtUp:
+class CaughtUp(NamedTuple):
     """Everything stored was received; after a reconnect ``refetched`` events had been missed meanwhile."""
 
     last_seq: int
@@ -47,8 +44,7 @@ class CaughtUp:
     reconnected: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """Events ``first`` to ``last`` did not come. They are asked for once more; ``for_good``: that was in vain."""
 
     first: int

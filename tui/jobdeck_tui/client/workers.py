@@ -1,6 +1,7 @@
 """Workers, their logs and what failed on them, as the backend tells it; sanitised here as in ``decode``."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .fields import NOTE_LIMIT, Fields
 
@@ -8,8 +9,7 @@ LOG_LINE_LIMIT = 2_000
 TRACEBACK_LIMIT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerAct:
+class WorkerAct(NamedTuple):
     """A worker after a drain or a restart, and what came of it in words; ``running`` jobs are there."""
 
     name: str
@@ -18,8 +18,7 @@ class WorkerAct:
     result: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerLog:
+class WorkerLog(NamedTuple):
     """The end of a worker's log; ``more``: there are lines before these."""
 
     worker: str

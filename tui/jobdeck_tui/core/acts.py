@@ -10,7 +10,7 @@ state of the row than the operator saw. ``now`` is Unix seconds of one clock thr
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import count
@@ -61,13 +61,14 @@ class Tracked:
         """Whether its grace stands still while the operator says why."""
         return self.phase is Phase.GRACE and self.due_at == float("inf")
 
-    def line(self, now: float) -> str:
-        """Say it in one line, as in ``cancel 64e50cad in 3 s · u undo · c now``."""
+    def line(self, now: float, key: Callable[[str], str]) -> str:
+        """Say it in one line, as in ``cancel 64e50cad in 3 s · u undo · c now``; ``key`` names keys."""
         name = f"{self.act.value} {self.job_id[:8]}"
         if self.awaits_reason:
             return f"{name}: say why; nothing is sent before"
         if self.phase is Phase.GRACE:
-            return f"{name} in {max(self.due_at - now, 0.0):.0f} s · u undo · {self.act.value[0]} now"
+            keys = f"{key('undo')} undo · {key(f'act.{self.act.value}')} now"
+            return f"{name} in {max(self.due_at - now, 0.0):.0f} s · {keys}"
         return f"{name}: {self.text or self.phase.value}"
 
 

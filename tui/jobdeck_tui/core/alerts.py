@@ -7,7 +7,7 @@ itself. The bell is asked for at most once in ``BELL_SECONDS``, whatever falls o
 from collections.abc import Collection, Iterable
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.core.columns import display_state
+from jobdeck_tui.core.columns import at_risk, display_state
 
 BELL_SECONDS = 5.0
 KINDS = {"lost": "lost", "failed": "failed", "expired": "expired", "held": "held", "risk": "at risk"}
@@ -21,7 +21,7 @@ def alert_of(job: Job) -> str | None:
         return "lost"
     if state in ("failed", "expired", "held"):
         return state
-    return "risk" if job.slack is not None and job.slack < 0 and not job.finished else None
+    return "risk" if at_risk(job) else None
 
 
 class Alerts:

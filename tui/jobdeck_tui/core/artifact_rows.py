@@ -47,7 +47,7 @@ def shown_part(one: Artifact, text: str, bytes_shown: int) -> list[Row]:
     rows: list[Row] = []
     if one.size_bytes > bytes_shown:
         rows.append(
-            [(f" only the first {size(bytes_shown)} of {size(one.size_bytes)}; s saves all of it", "notice")]
+            [(f" only the first {size(bytes_shown)} of {size(one.size_bytes)}; saved it is whole", "notice")]
         )
     elif not text:
         rows.append([(" The file is empty.", "faint")])

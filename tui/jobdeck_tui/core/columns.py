@@ -92,6 +92,24 @@ def note(job: Job) -> str:
     return job.note or progress(job) or job.reason or ""
 
 
+def forecast(job: Job) -> str:
+    """Give what the forecast leaves an unfinished job, ``00:40 to spare`` or ``00:20 too late``."""
+    if job.finished or job.slack is None:
+        return ""
+    return f"{elapsed(abs(job.slack))} {'too late' if job.slack < 0 else 'to spare'}"
+
+
+def remark(job: Job) -> str:
+    """Give the note, before it that the deadline will be missed; the forecast where there is no note."""
+    words, told = note(job), forecast(job)
+    return f"{told}  {words}".rstrip() if at_risk(job) else words or told
+
+
+def at_risk(job: Job) -> bool:
+    """Whether an unfinished job is predicted to miss its deadline."""
+    return not job.finished and job.slack is not None and job.slack < 0
+
+
 _CELLS: dict[str, Callable[[Job, float], str]] = {
     "id": lambda job, _now: short_id(job.job_id),
     "state": lambda job, _now: state_label(display_state(job)),

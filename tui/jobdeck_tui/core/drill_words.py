@@ -1,9 +1,10 @@
 """Drills in words: what each fault would reach now, what it promises, what was expected and what was seen."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from jobdeck_tui.client.drills import Drill, DrillAwaited, DrillEvidence, DrillStep
+from jobdeck_tui.client.fields import plain
 from jobdeck_tui.client.models import DaskWorker, Overview
 from jobdeck_tui.text.format import NONE, clock, duration, instant, plural, short_id, state_label
 
@@ -64,7 +65,7 @@ def faults(overview: Overview | None, workers: Sequence[DaskWorker], chosen_work
     counts = overview.counts if overview else {}
     running = counts.get("running", 0) + counts.get("assigned", 0)
     everything = f"{running} running restart, {counts.get('queued', 0)} queued handed over again"
-    after_lost = f"suspect first, given up later: then {everything}"
+    after_lost = "suspect first; given up later, then the same"
     found = [
         Fault("scheduler-loss", None, "lose the scheduler", everything),
         Fault("scheduler-hang", None, "stop the scheduler", after_lost),
@@ -78,7 +79,7 @@ def faults(overview: Overview | None, workers: Sequence[DaskWorker], chosen_work
             Fault("worker-loss", worker.name, f"kill worker {worker.name}", reach),
             Fault("worker-hang", worker.name, f"stop worker {worker.name}", slow),
         ]
-    readers = "every reader, this deck too, comes back from its cursor"
+    readers = "every reader, this deck too, goes on at its cursor"
     return [*found, Fault("stream-drop", None, "drop all streams", readers)]
 
 
@@ -154,12 +155,14 @@ def exported(drill: Drill) -> dict[str, object]:
     def at(moment: float | None) -> str | None:
         return None if moment is None else instant(moment)
 
-    steps = [{**asdict(step), "at": at(step.at)} for step in drill.timeline]
+    steps = [{**step._asdict(), "at": at(step.at)} for step in drill.timeline]
     return {
-        **asdict(drill),
+        **drill._asdict(),
         "started_at": at(drill.started_at),
         "ended_at": at(drill.ended_at),
         "timeline": steps,
+        "evidence": plain(drill.evidence),
+        "awaited": plain(drill.awaited),
         "guarantee": GUARANTEES.get(drill.fault, ""),
     }
 

@@ -38,18 +38,18 @@ def uncertain(effects: Sequence[Effect]) -> list[Effect]:
     return sorted(unknown, key=lambda effect: effect.policy != "manual")
 
 
-def effect_rows(effects: Sequence[Effect]) -> list[Row]:
-    """Effects in the order of their intents, the uncertain ones first."""
+def effect_rows(effects: Sequence[Effect], judges: str) -> list[Row]:
+    """Effects in the order of their intents, the uncertain ones first; the key ``judges`` gives a verdict."""
     if not effects:
         return [[(f" {NOTHING}", "faint")]]
     unknown = uncertain(effects)
     rows: list[Row] = []
     for effect in [*unknown, *(one for one in effects if one not in unknown)]:
-        rows += [*_effect(effect), []]
+        rows += [*_effect(effect, judges), []]
     return rows
 
 
-def _effect(effect: Effect) -> Iterator[Row]:
+def _effect(effect: Effect, judges: str) -> Iterator[Row]:
     look = WORDS.get(effect.state, ("", "", ""))[2]
     yield [
         (f" {state_words(effect):<15}", look),
@@ -66,5 +66,5 @@ def _effect(effect: Effect) -> Iterator[Row]:
     if effect.proof is not None:
         yield [("   proof   ", "faint"), (effect.proof, "")]
     if effect.state == "uncertain":
-        yield [("   v", "strong"), (" says whether it happened", "notice")]
+        yield [(f"   {judges}", "strong"), (" says whether it happened", "notice")]
     yield [(f"   key {effect.key}", "faint")]

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 
+from jobdeck_tui.client.fields import plain
 from jobdeck_tui.client.models import Attempt, Job, JobDetail, Notification, Stage
-from jobdeck_tui.core.columns import display_state, left_seconds
+from jobdeck_tui.core.columns import at_risk, display_state, forecast, left_seconds
 from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.text.format import (
     NONE,
@@ -52,6 +52,14 @@ class JobView:
         told = self.detail.notification if self.detail else None
         return told is not None and told.state == "pending"
 
+    def why(self, job: Job) -> str:
+        """Why the job is where it is; empty where the record told that of an earlier state (it is not shown)."""
+        detail = self.detail
+        if detail is None or detail.job.job_id != job.job_id:
+            return ""
+        same = (detail.job.state, detail.job.stage) == (job.state, job.stage)
+        return detail.why_text if same else ""
+
     def take_report(self, report: str | None, missing: str = "") -> None:
         """The report was read; ``missing`` says why there is none."""
         self.report, self.report_missing = report, missing
@@ -76,12 +84,15 @@ def facts(job: Job, now: float, width: int = 80) -> list[Row]:
         (f" {elapsed(took)}" if took is not None else "", ""),
         ("  LEFT ", ""),
         (time_left(left), left_look(left)),
-        (f"  {job.workflow}", ""),
-        (f"  try {job.attempt}{queue}", ""),
+        (f" {told}" if (told := forecast(job)) else "", "soon" if at_risk(job) else "faint"),
+        (f"  try {job.attempt}  {job.workflow}{queue}", ""),
     ]
     heart = f" (heartbeat {age(job.heartbeat_age)})" if job.heartbeat_age is not None else ""
-    heart = "" if job.finished else heart
-    second: Row = [(f" worker {job.worker or NONE}{heart}", "")]
+    second: Row = [(f" worker {job.worker or NONE}{'' if job.finished else heart}", "")]
+    if job.finished and job.finished_at is not None:
+        second.append(
+            (f"  ended {clock(job.finished_at)}, {age(now - job.finished_at)} ago{_margin(job)}", "faint")
+        )
     if job.slot_taken and job.state != "running":
         second.append(("  its slot is still taken", "warn"))
     if job.stage is not None:
@@ -90,6 +101,14 @@ def facts(job: Job, now: float, width: int = 80) -> list[Row]:
     if words := job.error or job.reason or job.note:
         second.append((f"  {words}", "failed" if job.error else "notice"))
     return [first, second]
+
+
+def _margin(job: Job) -> str:
+    """How far from its deadline a job ended."""
+    if job.deadline is None or job.finished_at is None:
+        return ""
+    spare = job.deadline - job.finished_at
+    return f", {elapsed(abs(spare))} {'before' if spare >= 0 else 'past'} its deadline"
 
 
 def left_look(left: float | None) -> str:
@@ -122,14 +141,13 @@ def _stage(stage: Stage, *, kept: bool) -> Iterator[Row]:
     took = duration(stage.completed_at - stage.started_at)
     yield [
         (f" ✔ {stage.node:<18}", "succeeded"),
-        (f" step {stage.step:<3} attempt {stage.attempt} pid {stage.pid:<7} ", ""),
-        (f"{clock(stage.started_at)} → {clock(stage.completed_at)} {took}", ""),
+        (f" step {stage.step:<2} try {stage.attempt} ", ""),
+        (f" {clock(stage.started_at)} took {took}", ""),
+        ("  kept, not run again" if kept else "", "good"),
     ]
-    kept_words = "   kept, not run again by later attempts" if kept else ""
     yield [
         (f"   checkpoint {stage.checkpoint_id[:CHECKPOINT_SHOWN]}", "faint"),
-        (f"  output {stage.output_hash[:HASH_SHOWN]}", "faint"),
-        (kept_words, "good"),
+        (f"  output {stage.output_hash[:HASH_SHOWN]}  pid {stage.pid}", "faint"),
     ]
 
 
@@ -196,7 +214,7 @@ def record_rows(detail: JobDetail) -> list[Row]:
 
 def raw_text(detail: JobDetail) -> str:
     """All that was read of a job, as JSON; the client has sanitised and bounded it."""
-    return json.dumps(asdict(detail), ensure_ascii=False, indent=2, default=str)
+    return json.dumps(plain(detail), ensure_ascii=False, indent=2, default=str)
 
 
 def callback_words(told: Notification | None) -> str:

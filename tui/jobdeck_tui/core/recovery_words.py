@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from jobdeck_tui.client.recovery import LEAVE, AppliedPlan, PlanLine, Recovery, RecoveryPlan
-from jobdeck_tui.text.format import NONE, age, fit, instant, plural, short_id
+from jobdeck_tui.text.format import NONE, age, cells, fit, instant, plural, short_id
 from jobdeck_tui.text.sanitise import one_line
 
 Piece = tuple[str, str]
 Row = list[Piece]
 
-ACTION_CELLS = 26
+ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_COLUMNS = 12, 24, 110
+ACTION_CELLS_MAX = 26
 EVIDENCE_FROM_COLUMNS = 100
 EVIDENCE_LIMIT = 200
 LOOKS = {
@@ -69,22 +70,30 @@ def recovery_rows(
 def _plan_rows(plan: RecoveryPlan, width: int) -> list[Row]:
     left = len(plan.actions) - len(plan.due)
     if not plan.due:
-        running = f" {plural(left, 'job')} left as they are, {plan.in_line} in line."
+        running = (
+            f" {plural(left, 'job')} left as {'it is' if left == 1 else 'they are'}, {plan.in_line} in line."
+        )
         rows: list[Row] = [[(" ✔ Nothing to recover.", "good"), (running, "faint")]]
     else:
         told = f" {plural(len(plan.due), 'action')}, {left} left as they are, {plan.in_line} in line."
         rows = [[(told, "strong")]]
     if plan.actions:
-        rows += [[], [(f" {'JOB':<9}{'ACTION':<{ACTION_CELLS}}WHY", "faint")]]
-        rows += [_line(one, width) for one in plan.actions]
+        id_cells = ID_CELLS if width < WIDE_FROM_COLUMNS else WIDE_ID_CELLS
+        action_cells = min(max(cells(_action(one)) for one in plan.actions), ACTION_CELLS_MAX)
+        head = f" {'JOB':<{id_cells}} {fit('ACTION', action_cells)} WHY"
+        rows += [[], [(head, "faint")]]
+        rows += [_line(one, id_cells, action_cells, width) for one in plan.actions]
     return rows
 
 
-def _line(one: PlanLine, width: int) -> Row:
-    waits = "" if one.automatic or one.action == LEAVE else "⏸ "
+def _action(one: PlanLine) -> str:
+    return one.action if one.automatic or one.action == LEAVE else f"⏸ {one.action}"
+
+
+def _line(one: PlanLine, id_cells: int, action_cells: int, width: int) -> Row:
     row: Row = [
-        (f" {short_id(one.job_id):<9}", ""),
-        (fit(f"{waits}{one.action}", ACTION_CELLS), LOOKS.get(one.action, "")),
+        (f" {fit(one.job_id, id_cells)} ", ""),
+        (f"{fit(_action(one), action_cells)} ", LOOKS.get(one.action, "")),
         (one.reason, ""),
     ]
     if width >= EVIDENCE_FROM_COLUMNS and one.evidence and one.action != LEAVE:

@@ -9,6 +9,7 @@ from .row_filter import HISTORY_MAX
 from .sort import COLUMN_KEYS
 
 TEXT_MAX = 500
+FLAGS = ("reverse", "ages", "silent")
 
 
 class DamagedError(ValueError):
@@ -17,13 +18,18 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """Order, columns and filter of the list, the theme, and the filters that were used by place."""
+    """Order, columns and filter of the list, the filters that were used by place, and the deck's manners.
+
+    ``theme`` is empty where none was chosen; ``ages``: logs tell how long ago, not when; ``silent``: no bell.
+    """
 
     sort: str = "risk"
     reverse: bool = False
     columns: tuple[str, ...] = ()
     filter: str = ""
     theme: str = ""
+    ages: bool = False
+    silent: bool = False
     histories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
@@ -43,12 +49,12 @@ def view_state(record: object) -> ViewState:
     columns, known = record.get("columns", []), {column.key for column in COLUMNS}
     if not isinstance(histories, dict) or not isinstance(columns, list):
         raise DamagedError("lists are missing")
-    sort, reverse = record.get("sort", "risk"), record.get("reverse", False)
-    if sort not in COLUMN_KEYS or not isinstance(reverse, bool):
-        raise DamagedError("no order")
+    sort, flags = record.get("sort", "risk"), [record.get(name, False) for name in FLAGS]
+    if sort not in COLUMN_KEYS or not all(isinstance(flag, bool) for flag in flags):
+        raise DamagedError("no order, or a yes or no is missing")
     return ViewState(
         sort=sort,
-        reverse=reverse,
+        **dict(zip(FLAGS, flags, strict=True)),
         columns=tuple(column for column in map(_text, columns) if column in known),
         filter=_text(record.get("filter", "")),
         theme=_text(record.get("theme", "")),

@@ -28,7 +28,7 @@ def worker_rows(workers: Sequence[DaskWorker], chosen: str | None, width: int) -
     rows: list[Row] = [[(head, "faint")]]
     rows += [_worker(one, width, chosen=one.name == chosen) for one in workers]
     if workers and all(one.state in {"draining", "drained"} for one in workers):
-        words = " No worker takes anything new: jobs wait until one is taken back (U) or restarted (r)."
+        words = " No worker takes anything new: jobs wait until one is taken back or restarted."
         rows.append([(words, "warn")])
     return rows
 
@@ -55,7 +55,7 @@ def _worker(worker: DaskWorker, width: int, *, chosen: bool) -> Row:
 def objection_to(act: str, worker: DaskWorker) -> str:
     """Why an act on a worker would do nothing; empty when it would."""
     if act == "drain" and worker.state in {"draining", "drained"}:
-        return f"{worker.name} is {worker.state} already; U takes it back, r restarts it."
+        return f"{worker.name} is {worker.state} already: it can be taken back, or restarted."
     if act == "undrain" and worker.state not in {"draining", "drained"}:
         return f"{worker.name} is not drained: it is {worker.state}."
     if act == "drain" and worker.state == "starting":
@@ -71,7 +71,7 @@ def consequences(act: str, worker: DaskWorker, others: int) -> list[str]:
     if act == "drain":
         notes = [
             f"{running}: what runs goes on to its end, what waits there goes elsewhere.",
-            "It takes nothing new until it is taken back (U) or restarted.",
+            "It takes nothing new until it is taken back or restarted.",
         ]
     elif act == "undrain":
         return [f"{running}: it is given work again."]

@@ -51,7 +51,7 @@ class DaskReader:
         if self._dashboard is None or not url.startswith(self._dashboard.url):
             if self._dashboard is not None:
                 await self._dashboard.close()
-            self._dashboard = DaskDashboard(url)
+            self._dashboard = DaskDashboard(url, self._wire.deck.now)
         return self._dashboard
 
     def find_bokeh(self, take: Callable[[str | None, str], None]) -> None:

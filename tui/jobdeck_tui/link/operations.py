@@ -102,7 +102,8 @@ class Operations:
             await api.set_paused(queue, paused=paused, reason=REASON)
             then()
             if paused:
-                return f"queue {queue} is paused: it accepts jobs and starts none; r lets it go on"
+                goes_on = self._wire.deck.key("resume")
+                return f"queue {queue} is paused: it accepts jobs and starts none; {goes_on} lets it go on"
             return f"queue {queue} goes on"
 
         self._act(ask, f"{'pause' if paused else 'resume'} {queue}")

@@ -36,8 +36,8 @@ class Sender:
         except ClientError as error:
             self._wire.deck.say(f"No verdict was given: {error.message}", "bad")
         else:
-            said = effect.state.replace("_", " ")
-            self._wire.deck.say(f"On record: {effect.name} {said}. r lets the job go on.", "notice")
+            said, resumes = effect.state.replace("_", " "), self._wire.deck.key("act.resume")
+            self._wire.deck.say(f"On record: {effect.name} {said}. {resumes} lets the job go on.", "notice")
             then()
         self._wire.deck.fresh = True
 

@@ -47,10 +47,11 @@ class ActSender:
         alone = tracked.number if tracked.number in self._resume_after else None
         return tracked.act, tracked.reason, tracked.extend_seconds, alone
 
-    def grant_and_resume(self, job: Job, extend_seconds: float, now: float) -> None:
-        """Grants a later window, and resumes the job once that was accepted."""
+    def grant(self, job: Job, extend_seconds: float, now: float, *, resume: bool = False) -> None:
+        """Grants a later window, and where ``resume`` is asked for resumes the job once that was accepted."""
         tracked = self._wire.deck.acts.confirmed(Act.GRANT, [job], now, extend_seconds=extend_seconds)[0]
-        self._resume_after.add(tracked.number)
+        if resume:
+            self._resume_after.add(tracked.number)
         self.send_due()
 
     def dry_run(self, act: Act, jobs: Sequence[Job], then: Callable[[BulkAnswer], None]) -> None:
@@ -135,7 +136,7 @@ class ActSender:
         deck, numbers = self._wire.deck, {tracked.number for tracked in sent}
         for past in deck.acts.history():
             if past.number in numbers:
-                log.info("act: %s", past.line(deck.now()))
+                log.info("act: %s", past.line(deck.now(), deck.key))
 
     def _take_result(self, tracked: Tracked, result: BulkResult | None) -> None:
         deck, known = self._wire.deck, self._wire.deck.jobs.get(tracked.job_id)

@@ -9,17 +9,19 @@ from textual.binding import Binding, BindingType
 from jobdeck_tui.client.bulk import BulkAnswer
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Phase
-from jobdeck_tui.core.eligibility import Act, consequence, needs_grant, objection, survey
+from jobdeck_tui.core.columns import forecast, left_seconds
+from jobdeck_tui.core.eligibility import DONE_WORD, Act, consequence, needs_grant, objection, survey
 from jobdeck_tui.link.sending import EFFECT_UNCERTAIN
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
 from jobdeck_tui.screens.reason import ReasonDialog
-from jobdeck_tui.text.format import plural, short_id
+from jobdeck_tui.text.format import elapsed, instant, plural, short_id
 
 ACT_BINDINGS: list[BindingType] = [
     Binding("c", "act('cancel')", "Cancel"),
     Binding("e", "act('expire')", "Expire"),
     Binding("r", "act('resume')", "Resume"),
+    Binding("d", "grant", "Grant time"),
     Binding("u", "undo", "Undo"),
     Binding("R", "reason", "Say why, before it is sent", show=False),
     Binding("a", "again", "Submit it again as a new job", show=False),
@@ -54,12 +56,14 @@ class ActingScreen(DeckScreen):
 
     def hides(self, binding: Binding) -> bool:
         """Acts that no target's state allows are not offered; pressing one anyway says why not."""
-        if not binding.action.startswith("act("):
+        if binding.action != "grant" and not binding.action.startswith("act("):
             return False
         if self.deck.read_only:
             return True
-        act, now = Act(binding.action[5:-2]), self.deck.now()
+        act, now = Act(binding.action.removeprefix("act('").removesuffix("')")), self.deck.now()
         jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        if act is Act.GRANT and (len(jobs) != 1 or jobs[0].finished):
+            return True  # of one that has ended a resume asks for it
         return not any(
             objection(act, job, now) is None or (act is Act.RESUME and needs_grant(job, now)) for job in jobs
         )
@@ -158,13 +162,42 @@ class ActingScreen(DeckScreen):
 
     def _offer_grant(self, job: Job) -> None:
         def answered(seconds: float | None) -> None:
-            if seconds is None:
-                return
-            now = self.deck.now()
-            self.program.link.acts.grant_and_resume(job, seconds, now)
+            if seconds is not None:
+                self.program.link.acts.grant(job, seconds, self.deck.now(), resume=True)
 
+        asked = f"{job.job_id} cannot be resumed as it stands"
         over = "Its deadline has passed; resumed as it is, it would expire at once."
-        self.app.push_screen(GrantOffer(job.job_id, over), answered)
+        self.app.push_screen(GrantOffer(asked, over, ", then resume"), answered)
+
+    def action_grant(self) -> None:
+        """Offers a later deadline for one job; where it has ended, with a resume."""
+        if refusal := self.deck.refusal():
+            self.program.tell(refusal, severity="error")
+            return
+        job = self._one_target("A grant")
+        if job is None:
+            return
+        if words := objection(Act.GRANT, job, self.deck.now()):
+            self.program.tell(
+                f"{job.job_id[:8]} cannot be {DONE_WORD[Act.GRANT]}: {words}.", severity="warning"
+            )
+            return
+        if job.finished:
+            resume = self.deck.key("act.resume")
+            self.program.tell(
+                f"It is {job.state}: {resume} resumes it, and asks for more time where it needs that."
+            )
+            return
+
+        def answered(seconds: float | None) -> None:
+            if seconds is not None:
+                self.program.link.acts.grant(job, seconds, self.deck.now())
+
+        left = left_seconds(job, self.deck.now()) or 0.0
+        away = f"{elapsed(abs(left))} {'from now' if left > 0 else 'ago'}"
+        stands = f"Its deadline is {instant(job.deadline)}, {away}"
+        stands += f"; the forecast: {told}." if (told := forecast(job)) else "."
+        self.app.push_screen(GrantOffer(f"Grant {job.job_id} a later deadline?", stands), answered)
 
     def offer_choice(self, job_id: str, code: str) -> None:
         """A resume was refused until something else is decided: asks for that."""
@@ -178,7 +211,8 @@ class ActingScreen(DeckScreen):
         """Asks for the reason of the act whose grace runs; nothing is sent meanwhile."""
         held = self.deck.acts.hold()
         if held is None:
-            self.program.tell("A reason is for an act in its grace: press its key first, then R.")
+            again = self.deck.key("reason")
+            self.program.tell(f"A reason is for an act in its grace: press its key first, then {again}.")
             return
 
         def said(reason: str | None) -> None:
@@ -227,7 +261,9 @@ class ActingScreen(DeckScreen):
             self.program.tell(f"{job.job_id[:8]} is {job.state}: it has no place in the line.")
             return
         wanted = max(-PRIORITY_MAX, min(job.priority + steps, PRIORITY_MAX))
-        self.program.link.operations.prioritise(job, wanted)
+        note = f"Its priority is then {wanted}: it counts among jobs of the same deadline."
+        move = partial(self.program.link.operations.prioritise, job, wanted)
+        self.sure("move up" if steps > 0 else "move down", job.job_id, [note], move)
         self.flush_acts()
 
     def action_undo(self) -> None:

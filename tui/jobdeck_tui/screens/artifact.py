@@ -69,7 +69,7 @@ class ArtifactScreen(DeckScreen):
         if one.removed_at is not None:
             self._say("It has expired: its bytes were removed, this line is what is left.")
         elif not one.readable:
-            self._say(f"{one.mime_type} is not shown as text; s saves it.")
+            self._say(f"{one.mime_type} is not shown as text; {self.deck.key('save')} saves it.")
         else:
             self._say("reading …")
             self.program.link.artifacts.read(self, self._job_id, one, taken=self._take, failed=self._say)

@@ -7,6 +7,7 @@ from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.core.columns import Column
+from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
 from jobdeck_tui.text.format import NONE, instant, plural, short_id
 from jobdeck_tui.widgets.text_line import Piece
@@ -43,27 +44,23 @@ class AuditScreen(TableScreen):
         """Asks for the newest acts."""
         self.program.link.operations.read_audit(self)
 
-    def words(self) -> list[Piece]:
+    @property
+    def reading(self) -> Reading[AuditRow]:
+        """The newest acts."""
+        return self.deck.audit
+
+    def head(self) -> list[Piece]:
         """How many acts are shown, and which."""
-        reading = self.deck.audit
-        if reading.trouble:
-            return [(f" The audit could not be read: {reading.trouble}", "bad")]
-        if reading.items is None:
-            return [(" The audit is being read …", "faint")]
-        shown = self._shown()
         kind = " refused" if self._only_refused else ""
         return [
-            (f" {plural(len(shown), 'act')}{kind}, newest first", "strong"),
+            (f" {plural(len(self.rows()), 'act')}{kind}, newest first", "strong"),
             ("  older ones: jobdeck audit", "faint"),
         ]
 
-    def _shown(self) -> list[AuditRow]:
-        acts = self.deck.audit.items or ()
-        return [act for act in acts if not self._only_refused or act.result.startswith(REFUSED)]
-
     def rows(self) -> Mapping[str, AuditRow]:
         """Newest first."""
-        return {str(act.id): act for act in self._shown()}
+        acts = self.deck.audit.items or ()
+        return {str(act.id): act for act in acts if not self._only_refused or act.result.startswith(REFUSED)}
 
     def cell(self, row_id: str, key: str) -> Cell:
         """One fact of an act."""

@@ -1,5 +1,6 @@
 """What every screen of the deck shares: the status bar above, the acts and keys below, and the flush."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -9,6 +10,7 @@ from textual.screen import Screen
 
 from jobdeck_tui.core.records import Records
 from jobdeck_tui.keys import named
+from jobdeck_tui.screens.dialogs import Question
 from jobdeck_tui.widgets.acts_line import ActsLine
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.key_line import KeyLine
@@ -25,6 +27,8 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     """A screen whose body is drawn from the deck's state, a few times a second, only while it is shown."""
 
     TITLE_WORDS: ClassVar[str] = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-roomy")]  # noqa: RUF012 (Textual's own)
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init_subclass__(cls, **inherits: bool) -> None:
@@ -43,6 +47,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         """The frame; the body is the screen's own."""
+        self._warn_around()
         yield StatusBar(id="status")
         yield Banner(id="banner")
         yield NewsLine(id="news")
@@ -68,9 +73,32 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         self.query_one(Banner).refresh_banner(self.deck)
         self.query_one(NewsLine).refresh_news(self.deck, now)
         self.set_class(not self.deck.truth().live, "-stale")
+        if self._warn_around():
+            self.call_after_refresh(self.flush, everything=True)  # lines have another width now
         self.query_one(ActsLine).refresh_acts(self.deck, now)
         self.flush_body(now, everything=everything)
         self.query_one(KeyLine).refresh_keys()
+
+    def _warn_around(self) -> bool:
+        """Frames the screen where acts reach production, or a fault is armed; whether that has just changed."""
+        before = self.classes
+        self.set_class(self.deck.guarded, "-guarded")
+        self.set_class(self.deck.armed is not None, "-armed")
+        return self.classes != before
+
+    def sure(
+        self, verb: str, target: str, notes: Sequence[str], do: Callable[[], None], *, what: str = "job"
+    ) -> None:
+        """Does an act on one thing; on production only once that was confirmed."""
+
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
+            if yes:
+                do()
+
+        if self.deck.guarded and not self.deck.refusal():
+            self.app.push_screen(Question(verb, [target], notes, what=what), answered)
+        else:
+            do()
 
     @property
     def stands(self) -> bool:

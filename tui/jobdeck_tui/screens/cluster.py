@@ -11,6 +11,7 @@ from jobdeck_tui.core.cluster_words import agreement_rows, cluster_rows
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND, dask_rows, has_desktop, why_tasks_wait
 from jobdeck_tui.core.row_filter import RowFilter
 from jobdeck_tui.core.table_fields import WORKERS
+from jobdeck_tui.core.trends import OF_CLUSTER
 from jobdeck_tui.core.worker_words import consequences, objection_to
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import Question
@@ -22,6 +23,7 @@ from jobdeck_tui.widgets.text_pane import Row, TextPane
 WHY_EVERY_SECONDS = 2.0
 WHYS_FROM_ROWS = 30
 WHYS_MAX = 4
+TRENDS_FROM_ROWS = 30
 WAITING_STATES = ("queued", "waiting", "backlog", "held", "assigned")
 ID_CELLS = 20
 
@@ -79,9 +81,10 @@ class ClusterScreen(DeckScreen):
             rows = cluster_rows(deck.overview, deck.picture, workers, now, width, chosen)
         if deck.picture_trouble:
             rows.append([(f" {deck.picture_trouble}", "warn")])
-        self.query_one(TextPane).show(
-            [*rows, [], *self._agreement_rows(), [], *self._why_rows(now, everything)]
-        )
+        page: list[Row] = [*rows, [], *self._agreement_rows(), [], *self._why_rows(now, everything)]
+        if self.size.height >= TRENDS_FROM_ROWS:
+            page += [[], *([(line, "faint")] for line in deck.trends.lines(width, OF_CLUSTER))]
+        self.query_one(TextPane).show(page)
 
     def _agreement_rows(self) -> list[Row]:
         deck, truth = self.deck, self.deck.truth()
@@ -107,7 +110,8 @@ class ClusterScreen(DeckScreen):
             self._whys = {job.job_id: self._whys.get(job.job_id, "…") for job in jobs}
             self.program.link.jobs.read_why(self, list(self._whys), self._whys.__setitem__)
         if not jobs:
-            return [[(" WHY  choose a job in the list (1) to see why it is where it is.", "faint")]]
+            listed = f"the list ({self.deck.key('mode.jobs')})"
+            return [[(f" WHY  choose a job in {listed} to see why it is where it is.", "faint")]]
         return [
             [
                 (f" WHY is {short_id(job.job_id, ID_CELLS)} {state_label(job.state)}?  ", "strong"),

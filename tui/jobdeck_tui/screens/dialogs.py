@@ -168,17 +168,19 @@ class TypedQuestion(ModalScreen[bool]):
 
 
 class GrantOffer(ModalScreen[float | None]):
-    """A resume whose deadline has passed: offers a later window, in seconds from now."""
+    """Offers a later window, in seconds: to a job that would miss its deadline, or for a resume after it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, f"grant({seconds})", words) for key, seconds, words in GRANTS),
         Binding("escape,q", "keep", "Keep", key_display="esc"),
     ]
 
-    def __init__(self, job_id: str, reason: str) -> None:
+    def __init__(self, asked: str, reason: str, then: str = "") -> None:
+        """``reason`` says how it stands with the deadline now; ``then`` what follows the grant."""
         super().__init__()
-        self._job_id = job_id
+        self._asked = asked
         self._reason = reason
+        self._then = then
 
     def compose(self) -> ComposeResult:
         """The reason and the choices."""
@@ -188,15 +190,12 @@ class GrantOffer(ModalScreen[float | None]):
     def on_mount(self) -> None:
         """Writes the offer."""
         lines: list[Piece] = [
-            (f"{self._job_id} cannot be resumed as it stands\n", "strong"),
+            (f"{self._asked}\n", "strong"),
             (f"{self._reason}\n", ""),
-            (
-                "A later window makes it possible; the old deadline stays on record.\n\n",
-                "",
-            ),
+            ("The old deadline stays on record.\n\n", ""),
         ]
         for key, _, words in GRANTS:
-            lines += [(f"  {key}", "strong"), (f"  grant {words}, then resume\n", "")]
+            lines += [(f"  {key}", "strong"), (f"  grant {words}{self._then}\n", "")]
         lines += [(" esc ", "reverse"), (" keep it as it is", "strong")]
         self.query_one("#asked", TextLine).show(lines)
 

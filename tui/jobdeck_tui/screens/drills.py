@@ -16,7 +16,10 @@ from jobdeck_tui.screens.dialogs import TypedQuestion
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
 EXPLAINED_FROM_ROWS = 34
-REFUSED = " This server does not allow drills: it was started without them. What ran before is shown below."
+REFUSED = (
+    " This server does not allow drills: it was started without them, or its Dask cluster is others'. What ran"
+    " before is shown below."
+)
 
 
 class DrillsScreen(DeckScreen):
@@ -102,7 +105,8 @@ class DrillsScreen(DeckScreen):
     def _drill(self) -> list[Row]:
         drill = self._shown()
         if drill is None:
-            none_yet = " No drill has run yet: a arms the chosen fault for 30 s, nothing happens before."
+            arms = f"{self.deck.key('arm')} arms the chosen fault for 30 s, nothing happens before"
+            none_yet = f" No drill has run yet: {arms}."
             return [[(none_yet, "faint")]]
         return list(drill_rows(drill, self.size.width))
 

@@ -1,20 +1,35 @@
 """The feed of all jobs: every stored event but token chunks, as it comes."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.core.filter_fields import EVENTS
+from jobdeck_tui.core.filtered_lines import FilteredLines
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.text.format import number
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.text_line import TextLine
 
-EVENTS_HINT = 'type:tool name:web* age<5m !type:llm "free text"   n N from line to line, tab completes'
 READ_SECONDS = 0.015
 """So long at each draw: ten thousand unread events are there within some seconds, and no key waits."""
+
+
+def events_hint(key: Callable[[str], str]) -> str:
+    """What may be typed, and how to go on from line to line; ``key`` gives a key by its name."""
+    finds = f"{key('find.1')} {key('find.minus1')}"
+    return f'type:tool name:web* age<5m !type:llm "free text"   {finds} from line to line, tab completes'
+
+
+def not_found(filtered: FilteredLines, key: Callable[[str], str]) -> str:
+    """Why the next line that was sought is not gone to."""
+    if filtered.sought:
+        return f"No other line has: {filtered.sought}"
+    goes = f"{key('find.1')} and {key('find.minus1')} go from line to line"
+    return f"Nothing was sought yet: {key('filter')} filters, then {goes}."
 
 
 class EventsScreen(DeckScreen):
@@ -26,7 +41,7 @@ class EventsScreen(DeckScreen):
         Binding("f,p", "follow", "Follow, or freeze"),
         Binding("n", "find(1)", "Next line found", show=False),
         Binding("N", "find(-1)", "Line found before", show=False),
-        Binding("enter", "open", "Open the job of the newest line", key_display="enter"),
+        Binding("enter", "open", "Open the newest line's job", key_display="enter"),
         Binding("j,down", "roll(1)", "Down", show=False),
         Binding("k,up", "roll(-1)", "Up", show=False),
         Binding("pagedown,space", "page(1)", "Page down", show=False),
@@ -38,13 +53,13 @@ class EventsScreen(DeckScreen):
     def compose_body(self) -> ComposeResult:
         """A head line, the log, the filter."""
         yield TextLine(id="head")
-        yield EventLog(self.deck.feed.lines, self.deck.time_words, with_job=True, id="feed")
+        yield EventLog(self.deck.feed.lines, self.deck.time_words, self.deck.key, with_job=True, id="feed")
         yield FilterLine(
             self._filter_entered,
             typed=self._filter_typed,
             complete=lambda source: EVENTS.complete(source, self.deck.feed.every.lines),
             history=self.deck.filter_history("events"),
-            hint=EVENTS_HINT,
+            hint=events_hint(self.deck.key),
             id="filter",
         )
 
@@ -63,7 +78,8 @@ class EventsScreen(DeckScreen):
         feed.read(now, READ_SECONDS)
         if feed.unread:
             self.deck.fresh = True  # the rest at the next draw: keys must not wait for it
-        follow = "FOLLOW" if self.log_view.following else "STOPPED (End or f goes on)"
+        stopped = f"STOPPED ({self.deck.key('follow')} goes on)"
+        follow = "FOLLOW" if self.log_view.following else stopped
         words = f" {number(feed.seen)} events seen, {number(len(feed.lines.lines))} kept  {follow}"
         words += f"  {number(feed.unread)} being read" if feed.unread else ""
         self.query_one("#head", TextLine).show([(words, "faint")])
@@ -90,10 +106,8 @@ class EventsScreen(DeckScreen):
     def action_find(self, direction: int) -> None:
         """Goes to the next line that the filter used last finds, also once every line is shown again."""
         filtered, now = self.deck.feed.filtered, self.deck.now()
-        if not filtered.sought:
-            self.program.tell("Nothing was sought yet: / filters, then n and N go from line to line.")
-        elif not self.log_view.find(lambda line: filtered.seeks(line, now), direction):
-            self.program.tell(f"No other line has: {filtered.sought}")
+        if not filtered.sought or not self.log_view.find(lambda line: filtered.seeks(line, now), direction):
+            self.program.tell(not_found(filtered, self.deck.key))
         self.flush()
 
     def action_open(self) -> None:

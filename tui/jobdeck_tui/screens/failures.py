@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from jobdeck_tui.client.workers import Failure, WorkerLog
 from jobdeck_tui.core.columns import Column
 from jobdeck_tui.core.failure_words import failure_rows, log_rows
+from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
 from jobdeck_tui.screens.worker_log import ROLL_BINDINGS
@@ -40,17 +41,18 @@ class FailuresScreen(TableScreen):
         """Asks for every kind."""
         self.program.link.operations.read_failures(self)
 
-    def words(self) -> list[Piece]:
+    @property
+    def reading(self) -> Reading[Failure]:
+        """What failed, by kind."""
+        return self.deck.failures
+
+    def head(self) -> list[Piece]:
         """How many failed, of how many kinds."""
-        reading = self.deck.failures
-        if reading.trouble:
-            return [(f" The failures could not be read: {reading.trouble}", "bad")]
-        if reading.items is None:
-            return [(" The failures are being read …", "faint")]
-        if not reading.items:
+        kinds = self.rows().values()
+        if not kinds:
             return [(" ✔ No job has failed.", "good")]
-        jobs = plural(sum(kind.count for kind in reading.items), "job")
-        return [(f" {jobs} failed, of {plural(len(reading.items), 'kind')}", "strong")]
+        jobs = plural(sum(kind.count for kind in kinds), "job")
+        return [(f" {jobs} failed, of {plural(len(kinds), 'kind')}", "strong")]
 
     def rows(self) -> Mapping[str, Failure]:
         """The one last seen first."""

@@ -17,7 +17,7 @@ from jobdeck_tui.core.filtered_lines import FilteredLines
 from jobdeck_tui.core.job_view import JobView, facts, raw_text, record_rows, stage_rows
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
-from jobdeck_tui.screens.events import EVENTS_HINT
+from jobdeck_tui.screens.events import events_hint, not_found
 from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
@@ -27,7 +27,7 @@ from jobdeck_tui.widgets.text_line import TextLine
 from jobdeck_tui.widgets.text_pane import TextPane
 
 TABS = ("stages", "events", "effects", "artifacts", "report", "record", "raw")
-NARROW = 100
+WAITS = frozenset({"backlog", "waiting", "queued", "assigned", "held"})
 BESIDE_FROM_COLUMNS = 200
 LEFT, RIGHT = "stages", "record"
 """The plan and the facts stand at the sides of the open tab where there is room."""
@@ -50,8 +50,8 @@ class JobScreen(ActingScreen):
         Binding("C", "callback", "Tell the caller again"),
         Binding("B", "bundle", "Save an incident bundle", show=False),
         Binding("slash", "filter", "Filter the events", show=False, key_display="/"),
-        Binding("n", "find_next(1)", "Next place found", show=False),
-        Binding("N", "find_next(-1)", "Place found before", show=False),
+        Binding("n", "find(1)", "Next place found", show=False),
+        Binding("N", "find(-1)", "Place found before", show=False),
         Binding("b", "heartbeats", "Show or hide heartbeats", show=False),
         Binding("j,down", "roll(1)", "Down", show=False),
         Binding("k,up", "roll(-1)", "Up", show=False),
@@ -82,7 +82,7 @@ class JobScreen(ActingScreen):
         yield TabLine(id="tabs")
         yield Panes(
             TextPane(id="stages"),
-            EventLog(self.view.lines, self.deck.time_words, id="events"),
+            EventLog(self.view.lines, self.deck.time_words, self.deck.key, id="events"),
             TextPane(id="effects"),
             TextPane(id="artifacts"),
             TextPane(id="report"),
@@ -96,7 +96,7 @@ class JobScreen(ActingScreen):
             typed=self._filter_typed,
             complete=lambda source: EVENTS.complete(source, self.view.lines.lines),
             history=self.deck.filter_history("events"),
-            hint=EVENTS_HINT,
+            hint=events_hint(self.deck.key),
             id="find",
         )
 
@@ -118,10 +118,7 @@ class JobScreen(ActingScreen):
         view = self.view
         job = self.deck.jobs.get(view.job_id) or (view.detail.job if view.detail else None)
         if job is not None:
-            head = facts(job, now, self.size.width)
-            if countdown := self.deck.act_words(view.job_id, now):
-                head[1] = [(f" {countdown}", "warn")]
-            self.query_one("#facts", TextLine).show([*head[0], ("\n", ""), *head[1]])
+            self._draw_facts(job, now)
             signature = (job.version, job.state, job.attempt, job.stages_done, job.stage)
             old = (not job.finished or view.callback_pending) and now - self._read_at > DETAIL_EVERY_SECONDS
             if signature != self._signature or old:
@@ -144,6 +141,17 @@ class JobScreen(ActingScreen):
         )
         self._draw_tabs()
 
+    def _draw_facts(self, job: Job, now: float) -> None:
+        """Two lines; a third where the second has to say in words why nothing happens."""
+        head, why = facts(job, now, self.size.width), self.view.why(job) if job.state in WAITS else ""
+        if why:
+            head[1] = [(f" {why}", "notice")]
+        if countdown := self.deck.act_words(job.job_id, now):
+            head[1] = [(f" {countdown}", "warn")]
+        line = self.query_one("#facts", TextLine)
+        line.set_class(bool(why) or job.state == "failed", "-explained")
+        line.show([*head[0], ("\n", ""), *head[1]])
+
     def _draw_panes(self, now: float) -> None:
         detail = self.view.detail
         if detail is None:
@@ -153,7 +161,7 @@ class JobScreen(ActingScreen):
             self.action_verdict()
         draw: dict[str, Callable[[], None]] = {
             "stages": lambda: self.query_one("#stages", TextPane).show(stage_rows(detail, now)),
-            "effects": lambda: self.query_one("#effects", TextPane).show(effect_rows(detail.effects)),
+            "effects": self._draw_effects,
             "artifacts": lambda: self._draw_artifacts(now),
             "record": lambda: self.query_one("#record", TextPane).show(record_rows(detail)),
             "report": self._draw_report,
@@ -162,6 +170,10 @@ class JobScreen(ActingScreen):
         for pane in self.query_one(Panes).in_view:
             if pane in draw:
                 draw[pane]()
+
+    def _draw_effects(self) -> None:
+        effects = self.view.detail.effects if self.view.detail else ()
+        self.query_one("#effects", TextPane).show(effect_rows(effects, self.deck.key("verdict")))
 
     def _draw_artifacts(self, now: float) -> None:
         pane = self.query_one("#artifacts", TextPane)
@@ -187,11 +199,9 @@ class JobScreen(ActingScreen):
             "record": "",
             "raw": "",
         }
-        follow = "FOLLOW" if log.following else "STOPPED"
-        right = (
-            view.stream.partition(":")[0] if self.size.width < NARROW else f"{follow}  stream {view.stream}"
-        )
-        self.query_one(TabLine).show_tabs(facts_of, self._tab, right)
+        follow, stream = "FOLLOW" if log.following else "STOPPED", view.stream.partition(":")[0]
+        short = stream if log.following else f"{follow} {stream}"
+        self.query_one(TabLine).show_tabs(facts_of, self._tab, f"{follow}  stream {view.stream}", short)
 
     def _open(self, tab: str) -> None:
         self._tab = tab
@@ -256,7 +266,8 @@ class JobScreen(ActingScreen):
         elif told is None:
             self.program.tell("No callback of this job was given up.")
         else:
-            self.program.link.sender.resend(self.view.job_id, told, self._read_again)
+            send = partial(self.program.link.sender.resend, self.view.job_id, told, self._read_again)
+            self.sure("tell again the caller of", self.view.job_id, [f"{told.event} to {told.target}"], send)
 
     def action_bundle(self) -> None:
         """Saves all that is on record about the job."""
@@ -335,13 +346,12 @@ class JobScreen(ActingScreen):
         self._open("events")
         self.query_one(FilterLine).open(self.filtered.filter.source)
 
-    def action_find_next(self, direction: int) -> None:
+    def action_find(self, direction: int) -> None:
         """Goes to the next line that the filter used last finds, also once every line is shown again."""
         filtered, now = self.filtered, self.deck.now()
-        if not filtered.sought:
-            self.program.tell("Nothing was sought yet: / filters, then n and N go from line to line.")
-        elif not self.query_one("#events", EventLog).find(lambda line: filtered.seeks(line, now), direction):
-            self.program.tell(f"No other line has: {filtered.sought}")
+        events = self.query_one("#events", EventLog)
+        if not filtered.sought or not events.find(lambda line: filtered.seeks(line, now), direction):
+            self.program.tell(not_found(filtered, self.deck.key))
 
     def action_heartbeats(self) -> None:
         """Shows all heartbeats, or hides them."""

@@ -15,6 +15,7 @@ from jobdeck_tui.core.cluster_words import strip
 from jobdeck_tui.core.columns import Column, chosen, visible
 from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import JobView
+from jobdeck_tui.core.queue_words import queue_strip
 from jobdeck_tui.core.records import Records, job_record
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.choice import Choice
@@ -32,6 +33,7 @@ SMALL_ROWS = 16
 SMALL_COLUMNS = 60
 PREVIEW_RESTS_SECONDS = 0.3
 SETTLED_SECONDS = 1.0
+QUEUES_EVERY_SECONDS = 5.0
 OPERATOR_RESTS_SECONDS = 10.0
 
 
@@ -65,7 +67,7 @@ class JobsScreen(ActingScreen):
     def __init__(self) -> None:
         super().__init__()
         self._resting: Timer | None = None
-        self._ticked = float("-inf")
+        self._ticked = self._queues_read = float("-inf")
 
     def compose_body(self) -> ComposeResult:
         """Counts, cluster, differences, list and preview, filter."""
@@ -75,7 +77,7 @@ class JobsScreen(ActingScreen):
         yield TextLine(id="trends")
         with Container(id="list-and-preview"):
             yield VirtualTable(self._columns_for, self._cells, clock=self.deck.monotonic, id="jobs")
-            yield Preview(self.deck.time_words, id="preview")
+            yield Preview(self.deck.time_words, self.deck.key, id="preview")
         yield FilterLine(
             self._filter_entered,
             typed=self._filter_typed,
@@ -118,8 +120,8 @@ class JobsScreen(ActingScreen):
         if job is None:
             return [Cell("") for _ in columns]
         now = self.deck.now()
-        acting = self.deck.act_words(row_id, now)
-        return [job_cell(job, column, now, acting) for column in columns if isinstance(column, Column)]
+        said = self.deck.act_words(row_id, now) or self.deck.queue_words(job)
+        return [job_cell(job, column, now, said) for column in columns if isinstance(column, Column)]
 
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws what changed."""
@@ -155,22 +157,33 @@ class JobsScreen(ActingScreen):
     def _flush_lines(self) -> None:
         deck = self.deck
         counts = deck.counts()
-        self.query_one(Counts).refresh_counts(counts, counts.get("overdue", 0))
+        self.query_one(Counts).refresh_counts(counts)
         words = strip(deck.overview, deck.picture, deck.workers(), self.size.width)
         self.query_one("#strip", TextLine).show(words)
         differences = deck.differences()
         line = self.query_one("#differences", TextLine)
         line.display = bool(differences)
         if differences:
-            more = f"  (+{len(differences) - 1}, 2 shows all)" if len(differences) > 1 else ""
+            others, key = len(differences) - 1, deck.key("mode.cluster")
+            more = f"  (+{others}, {key} shows all)" if others else ""
             line.show([(f" ⚠ {differences[0]}{more}", "warn")])
         if self.has_class("-preview"):
-            rows = deck.trends.lines(self.size.width)
-            self.query_one("#trends", TextLine).show([("\n".join(rows), "faint")])
+            self._flush_trends()
         shown = deck.job_list
         self.query_one(FilterLine).refresh_line(
             shown.filter_source, shown.matching, shown.total, self._list_words()
         )
+
+    def _flush_trends(self) -> None:
+        """The queues' line only where there is room beside everything else."""
+        deck, width = self.deck, self.size.width
+        pieces: list[Piece] = [("\n".join(deck.trends.lines(width)), "faint")]
+        if self.has_class("-beside"):
+            if deck.monotonic() - self._queues_read > QUEUES_EVERY_SECONDS:
+                self._queues_read = deck.monotonic()
+                self.program.link.operations.read_queues(self)
+            pieces = [*queue_strip(deck.queues.items or (), width), ("\n", ""), *pieces]
+        self.query_one("#trends", TextLine).show(pieces)
 
     def _list_words(self) -> list[Piece]:
         shown, pieces = self.deck.job_list, []
@@ -183,7 +196,7 @@ class JobsScreen(ActingScreen):
         if marks := len(self.deck.selection):
             pieces.append((f" {marks} marked ", "strong"))
         if self.deck.selection.anchor is not None:
-            pieces.append((" range: move, then V ", "warn"))
+            pieces.append((f" range: move, then {self.deck.key('range')} ", "warn"))
         if shown.frozen:
             pieces.append((f" frozen, {shown.changes_while_frozen} changes since ", "warn"))
         if self.size.width < SMALL_COLUMNS or self.size.height < SMALL_ROWS:

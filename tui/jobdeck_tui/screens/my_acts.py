@@ -1,16 +1,18 @@
 """The acts of this session and what came of each."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from jobdeck_tui.core.acts import Tracked
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.acts_line import LOOKS
 from jobdeck_tui.widgets.text_pane import Row, TextPane
+
+if TYPE_CHECKING:
+    from jobdeck_tui.deck import Deck
 
 
 class MyActsScreen(ModalScreen[None]):
@@ -22,10 +24,9 @@ class MyActsScreen(ModalScreen[None]):
         Binding("k,up", "roll(-1)", "Up", show=False),
     ]
 
-    def __init__(self, acts: list[Tracked], now: float) -> None:
+    def __init__(self, deck: "Deck") -> None:
         super().__init__()
-        self._acts = acts
-        self._now = now
+        self._deck = deck
 
     def compose(self) -> ComposeResult:
         """One page."""
@@ -35,10 +36,11 @@ class MyActsScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Writes the page."""
         rows: list[Row] = [[(" My acts in this session", "strong"), ("      esc back", "faint")]]
-        for tracked in self._acts:
-            line = tracked.line(self._now)
+        acts, now = self._deck.acts.history(), self._deck.now()
+        for tracked in acts:
+            line = tracked.line(now, self._deck.key)
             rows.append([(f" {clock(tracked.requested_at)}  ", "faint"), (line, LOOKS[tracked.phase])])
-        if not self._acts:
+        if not acts:
             rows.append([(" None yet.", "faint")])
         self.query_one(TextPane).show(rows)
 

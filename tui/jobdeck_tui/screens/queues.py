@@ -1,13 +1,14 @@
 """Queues: how deep, how old, how fast; one is paused and let go on from here."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Queue
 from jobdeck_tui.core.columns import Column
-from jobdeck_tui.screens.dialogs import Question
+from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.screens.table import TABLE_BINDINGS, TableScreen
 from jobdeck_tui.text.format import NONE, age, duration, number, plural
 from jobdeck_tui.widgets.text_line import Piece
@@ -54,15 +55,16 @@ class QueuesScreen(TableScreen):
         """Asks for every queue."""
         self.program.link.operations.read_queues(self)
 
-    def words(self) -> list[Piece]:
+    @property
+    def reading(self) -> Reading[Queue]:
+        """Every queue."""
+        return self.deck.queues
+
+    def head(self) -> list[Piece]:
         """How many queues, and which are paused."""
-        reading = self.deck.queues
-        if reading.trouble:
-            return [(f" The queues could not be read: {reading.trouble}", "bad")]
-        if reading.items is None:
-            return [(" The queues are being read …", "faint")]
-        paused = [queue.name for queue in reading.items if queue.paused]
-        pieces: list[Piece] = [(f" {plural(len(reading.items), 'queue')}", "strong")]
+        queues = self.rows().values()
+        paused = [queue.name for queue in queues if queue.paused]
+        pieces: list[Piece] = [(f" {plural(len(queues), 'queue')}", "strong")]
         if paused:
             pieces.append((f"  ⏸ {len(paused)} paused: accepted jobs wait, none starts", "warn"))
         else:
@@ -125,30 +127,19 @@ class QueuesScreen(TableScreen):
             self.program.tell("No queue is chosen.")
         elif queue.paused is paused:
             self.program.tell(f"queue {queue.name} is {'paused already' if paused else 'not paused'}.")
-        elif self.deck.guarded and not self.deck.refusal():
-            self._ask(queue, paused=paused)
         else:
-            self._send(queue.name, paused=paused)
+            waiting = sum(queue.depth.get(state, 0) for state in ("backlog", "waiting", "queued"))
+            stops = f"{plural(waiting, 'job')} wait there; none would start."
+            notes = [stops if paused else "Its jobs start again."]
+            do = partial(
+                self.program.link.operations.set_paused, queue.name, paused=paused, then=self.read_again
+            )
+            self.sure("pause" if paused else "resume", queue.name, notes, do, what="queue")
         self.flush_acts()
-
-    def _ask(self, queue: Queue, *, paused: bool) -> None:
-        def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
-            if yes:
-                self._send(queue.name, paused=paused)
-
-        waiting = sum(queue.depth.get(state, 0) for state in ("backlog", "waiting", "queued"))
-        notes = [
-            f"{plural(waiting, 'job')} wait there; none would start." if paused else "Its jobs start again."
-        ]
-        verb = "pause" if paused else "resume"
-        self.app.push_screen(Question(verb, [queue.name], notes, what="queue"), answered)
-
-    def _send(self, name: str, *, paused: bool) -> None:
-        self.program.link.operations.set_paused(name, paused=paused, then=self.read_again)
 
     def action_open(self) -> None:
         """Goes to the list, filtered by this queue."""
         queue = self._queue(self.table.cursor_id)
         if queue is not None:
             self.deck.job_list.filter_by(f"queue:{queue.name}")
-            self.program.show_mode("jobs")
+            self.program.show_jobs()

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.core.columns import Column, visible
+from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.core.records import Records
 from jobdeck_tui.core.row_filter import RowFilter
 from jobdeck_tui.screens.base import DeckScreen
@@ -88,8 +89,21 @@ class TableScreen(DeckScreen):
     def read(self) -> None:
         """Asks the server."""
 
+    @property
+    def reading(self) -> Reading[Any]:
+        """What the table shows, as far as it was read."""
+        return Reading()
+
     def words(self) -> list[Piece]:
-        """What stands above the table."""
+        """What stands above the table: that it could not be read, or what its head says."""
+        if self.reading.trouble:
+            return [(f" {self.TITLE_WORDS} could not be read: {self.reading.trouble}", "bad")]
+        if self.reading.items is None:
+            return [(f" {self.TITLE_WORDS}: being read …", "faint")]
+        return self.head()
+
+    def head(self) -> list[Piece]:
+        """How many rows there are, and what is to know about them all."""
         return []
 
     def detail(self, row_id: str | None) -> list[Piece]:  # noqa: ARG002

@@ -1,4 +1,7 @@
-"""Whose page may open a deck: only one that this server itself gave out, asked for by a name of its own.
+"""Who may open a deck: whoever was told its address, on a page that this server itself gave out.
+
+The address holds a token, made at each start, so that another person on the same machine, who can reach the
+port, cannot open a deck. The browser that showed it gets a cookie with it, for what the page loads and opens.
 
 A page of elsewhere cannot read what a deck draws, yet it could open the socket and type; one whose name was
 rebound to this address could read, too. ``Origin`` says whose page asks and ``Host`` by which name; a page can
@@ -6,6 +9,7 @@ forge neither. What the deck's own page may load and be shown in is told to the 
 """
 
 from collections.abc import Callable
+from hmac import compare_digest
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -13,16 +17,25 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 PLAIN = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+UNTOLD = "This deck opens by the whole address that 'jobdeck web' printed, with its token."
 
 
-def gate(host: str) -> Middleware:
-    """Refuses foreign names and pages; ``host`` is the address listened on."""
+def gate(host: str, port: int, token: str) -> Middleware:
+    """Refuses foreign names and pages, and whoever lacks ``token``; ``host`` and ``port`` are listened on."""
+    cookie = f"jobdeck-{port}"  # cookies are a host's, whatever the port
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         if why_not := _why_not(request, host):
             raise web.HTTPForbidden(text=f"{why_not}\n", headers=PLAIN)
-        return await handler(request)
+        shown = request.query.get("token")
+        known = shown or request.cookies.get(cookie, "")
+        if not compare_digest(known.encode(errors="replace"), token.encode()):
+            raise web.HTTPForbidden(text=f"{UNTOLD}\n", headers=PLAIN)
+        response = await handler(request)
+        if shown and not response.prepared:
+            response.set_cookie(cookie, token, httponly=True, samesite="Strict")
+        return response
 
     return guarded
 

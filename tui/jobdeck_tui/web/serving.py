@@ -4,6 +4,7 @@ A deck ends with its page, and every deck with the server, however that ends.
 """
 
 import asyncio
+import secrets
 import shlex
 import signal
 import socket
@@ -36,14 +37,15 @@ class WebDeck(Server):
         command = f"exec {shlex.join(words)}"
         templates = Path(__file__).parent / "templates"
         super().__init__(command, host, port, title="jobdeck", templates_path=templates)
+        self._token = secrets.token_urlsafe(32)
         self._listening = listening
         self._decks: set[asyncio.Task[Any]] = set()
 
     @property
     def url(self) -> str:
-        """Where the deck is found."""
+        """Where the deck is found, with the token that opens it."""
         name = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{name}:{self.port}/"
+        return f"http://{name}:{self.port}/?token={self._token}"
 
     def run(self, ready: Callable[[], None]) -> None:
         """Serves until SIGINT, SIGTERM or SIGHUP; calls ``ready`` once a page would be answered."""
@@ -63,7 +65,7 @@ class WebDeck(Server):
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
-        app.middlewares.append(gate(self.host))
+        app.middlewares.append(gate(self.host, self.port, self._token))
         app.on_response_prepare.append(mark)
         return app
 

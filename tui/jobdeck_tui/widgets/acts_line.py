@@ -39,10 +39,10 @@ class ActsLine(TextLine):
         if (notice := deck.notice(now)) is not None:
             pieces.append((f" {notice.words}", notice.look))
         if (act := self._choose(deck, now)) is not None:
-            pieces += [("\n" if pieces else "", ""), (f" {act.line(now)}", LOOKS[act.phase])]
+            pieces += [("\n" if pieces else "", ""), (f" {act.line(now, deck.key)}", LOOKS[act.phase])]
             more = len(deck.acts.unfinished()) - (1 if act.phase in UNFINISHED else 0)
             if more > 0:
-                pieces.append((f"   and {more} more (L lists them)", "faint"))
+                pieces.append((f"   and {more} more ({deck.key('my_acts')} lists them)", "faint"))
         self.display = bool(pieces)
         self.show(pieces)
 

@@ -17,13 +17,17 @@ SHORT = {
     "cancelled": "cancelled",
     "succeeded": "done",
 }
+LATE = (("overdue", "OVER DEADLINE", "over"), ("at_risk", "AT RISK", "soon"))
 ALWAYS = frozenset({"running", "queued", "waiting", "backlog", "succeeded"})
 
 
-def counts_pieces(counts: Mapping[str, int], overdue: int, width: int) -> list[Piece]:
+def counts_pieces(counts: Mapping[str, int], width: int) -> list[Piece]:
     """The counts as ``width`` cells hold them: with words, else with signs; late ones are never left out."""
     shown = [(state, counts.get(state, 0)) for state in SHORT if counts.get(state) or state in ALWAYS]
-    late = [(" ", ""), (f"{overdue} OVER DEADLINE", "over")] if overdue else []
+    late: list[Piece] = []
+    for name, said, look in LATE:
+        if counts.get(name):
+            late += [(" ", ""), (f"{number(counts[name])} {said}", look)]
     for words in (True, False):
         pieces: list[Piece] = []
         for state, count in shown:
@@ -37,6 +41,6 @@ def counts_pieces(counts: Mapping[str, int], overdue: int, width: int) -> list[P
 class Counts(TextLine):
     """Shows the counts."""
 
-    def refresh_counts(self, counts: Mapping[str, int], overdue: int) -> None:
+    def refresh_counts(self, counts: Mapping[str, int]) -> None:
         """Draws the line."""
-        self.show(counts_pieces(counts, overdue, self.size.width or 80))
+        self.show(counts_pieces(counts, self.size.width or 80))

@@ -29,13 +29,16 @@ class EventLog(LineView, can_focus=True):
         self,
         lines: EventLines,
         time_words: Callable[[float | None], str],
+        key: Callable[[str], str],
         *,
         with_job: bool = False,
         id: str | None = None,  # noqa: A002 (Textual's own name)
     ) -> None:
+        """``time_words`` writes a moment, ``key`` gives a key by the name of what it does."""
         super().__init__(id=id)
         self._lines = lines
         self._time_words = time_words
+        self._key = key
         self._with_job = with_job
         self.following = True
         self._top = 0
@@ -194,7 +197,7 @@ class EventLog(LineView, can_focus=True):
         self.scroll_lines(-3)
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        """Back down; following is resumed by End or f only."""
+        """Back down; following is resumed by a key only."""
         event.stop()
         event.prevent_default()
         self.scroll_lines(3)
@@ -203,7 +206,7 @@ class EventLog(LineView, can_focus=True):
         """One line of the view."""
         width, base = self.line_width, self.look("row")
         if self.unseen and y == self.size.height - 1:
-            text = fit(f"▼ {self.unseen} new (End to follow)", width, right=True)
+            text = fit(f"▼ {self.unseen} new ({self._key('follow')} to follow)", width, right=True)
             return Strip([Segment(text, base + self.look("strong"))])
         if self._wrapping:
             view = self._wrapped(width)

@@ -29,12 +29,15 @@ class LineView(ScrollView, inherit_bindings=False):
         return max(self.size.width - self.styles.scrollbar_size_vertical, 1)
 
     def hold_lines(self, count: int) -> None:
-        """Says how many lines there are now. The screen is laid out only where the scrollbar comes or goes."""
+        """Says how many lines there are now.
+
+        The screen is laid out only where the scrollbar comes or goes, or the view is as high as its lines.
+        """
         size = Size(self.line_width, count)
         if size == self.virtual_size:
             return
         self.virtual_size = size
-        if (count > self.size.height) != self.show_vertical_scrollbar:
+        if self.styles.is_auto_height or (count > self.size.height) != self.show_vertical_scrollbar:
             self.refresh(layout=True)
         elif self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = count

@@ -8,8 +8,6 @@ from jobdeck_tui.widgets.text_line import Piece, TextLine
 if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
-KEYS = "   ! shows them, z: seen "
-
 
 class NewsLine(TextLine):
     """Alerts in words and counts, with the keys for them; the acts of others where there is room."""
@@ -23,7 +21,7 @@ class NewsLine(TextLine):
             pieces = [
                 (f" ⚠ {words}", "bad"),
                 (f" since {clock(deck.alerts.since)}Z", "faint"),
-                (KEYS, "strong"),
+                (f"   {deck.key('alerts')} shows them, {deck.key('acknowledge')}: seen ", "strong"),
             ]
         if others := deck.company.line(now):
             others = f" {others} "

@@ -20,11 +20,13 @@ class Preview(Vertical):
     def __init__(
         self,
         time_words: Callable[[float | None], str],
+        key: Callable[[str], str],
         *,
         id: str | None = None,  # noqa: A002 (Textual's own name)
     ) -> None:
         super().__init__(id=id)
         self._time_words = time_words
+        self._key = key
         self.view: JobView | None = None
         self._read: tuple[object, ...] = ()
         self._read_at = float("-inf")
@@ -32,7 +34,7 @@ class Preview(Vertical):
     def compose(self) -> ComposeResult:
         """Two lines of facts, one of why, and the events."""
         yield TextLine(id="preview-facts")
-        yield EventLog(EventLines(), self._time_words, id="preview-events")
+        yield EventLog(EventLines(), self._time_words, self._key, id="preview-events")
 
     def on_mount(self) -> None:
         """The list keeps the keys."""
@@ -52,9 +54,7 @@ class Preview(Vertical):
             words.show([(" No job under the cursor.", "faint")])
             return
         head = facts(job, now, self.size.width)
-        detail = self.view.detail if self.view is not None and self.view.job_id == job.job_id else None
-        # A reason that was true of an earlier state is not shown.
-        why = detail.why_text if detail is not None and _same_place(detail.job, job) else ""
+        why = self.view.why(job) if self.view is not None else ""
         words.show([*head[0], ("\n", ""), *head[1], ("\n", ""), (f" {why}", "notice")])
         self.query_one(EventLog).flush()
 
@@ -68,7 +68,3 @@ class Preview(Vertical):
             return False
         self._read, self._read_at = signature, now
         return True
-
-
-def _same_place(told: Job, job: Job) -> bool:
-    return (told.state, told.stage) == (job.state, job.stage)

@@ -3,13 +3,16 @@
 from typing import TYPE_CHECKING
 
 from jobdeck_tui.core.connection import Link
-from jobdeck_tui.text.format import cells, clock
+from jobdeck_tui.text.format import age, cells, clock, fit
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
+PROGRAM = " jobdeck "
 WIDE_FROM_CELLS = 110
+SERVER_CELLS_MIN = 8
+"""Of a long name of a server so much is left: how fresh all is, and what stands in the way, counts more."""
 LINK_LOOKS = {Link.LIVE: "good", Link.CONNECTING: "faint", Link.STALE: "warn"}
 
 
@@ -27,32 +30,38 @@ class StatusBar(TextLine):
 
     def refresh_bar(self, deck: "Deck", now: float, screen_words: str) -> None:
         """Draws the line from what the deck knows."""
-        truth = deck.truth()
-        pieces: list[Piece] = [
-            (" jobdeck ", "strong"),
-            (f" {deck.server_words} ", ""),
-            (f" {truth.text} ", LINK_LOOKS.get(truth.link, "bad")),
-        ]
+        truth, width = deck.truth(), self.size.width or 80
+        badge: list[Piece] = [(f" {deck.badge} ", "reverse")] if deck.badge else []
+        rest: list[Piece] = [(f" {truth.text} ", LINK_LOOKS.get(truth.link, "bad"))]
         if truth.link is Link.CONNECTING and deck.start_words:
-            pieces.append((f" {deck.start_words} ", "faint"))
-        pieces += _server_badges(deck)
-        if deck.badge:
-            pieces.append((f" {deck.badge} ", "reverse"))
-        if deck.armed_left() is not None:
-            pieces.append((" DRILL ARMED ", "reverse"))
-        if pending := len(deck.acts.unfinished()):
-            pieces.append((f" {pending} pending ", "warn"))
-        if deck.job_list.frozen:
-            pieces.append((f" FROZEN +{deck.job_list.changes_while_frozen} ", "reverse"))
-        if unreadable := deck.unreadable + deck.feed.unreadable:
-            pieces.append((f" {unreadable} unreadable ", "warn"))
-        if deck.overview is not None and deck.overview.streams > 1 and self.size.width >= WIDE_FROM_CELLS:
-            pieces.append((f" {deck.overview.streams} readers ", "faint"))
-        used = sum(cells(text) for text, _ in pieces)
+            rest.append((f" {deck.start_words} ", "faint"))
+        rest += _server_badges(deck)
+        rest += _own_badges(deck)
+        if deck.overview is not None and deck.overview.streams > 1 and width >= WIDE_FROM_CELLS:
+            rest.append((f" {deck.overview.streams} readers ", "faint"))
+        used = sum(cells(text) for text, _ in (*badge, *rest)) + len(PROGRAM) + 2
+        name = fit(deck.server_words, max(SERVER_CELLS_MIN, min(cells(deck.server_words), width - used)))
+        used += cells(name)
         ends = (f"{screen_words}  {clock(now)}Z ", f"{clock(now)}Z ", "")
-        end = next(words for words in ends if used + cells(words) <= (self.size.width or 80) or not words)
-        free = (self.size.width or 80) - used - cells(end)
-        self.show([*pieces, (" " * max(free, 0), ""), (end, "faint")])
+        end = next(words for words in ends if used + cells(words) <= width or not words)
+        free = (" " * max(width - used - cells(end), 0), "")
+        self.show([(PROGRAM, "strong"), (f" {name} ", ""), *badge, *rest, free, (end, "faint")])
+
+
+def _own_badges(deck: "Deck") -> list[Piece]:
+    """What this deck is about, and how its clock and the server's differ."""
+    pieces: list[Piece] = []
+    if deck.armed_left() is not None:
+        pieces.append((" DRILL ARMED ", "reverse"))
+    if pending := len(deck.acts.unfinished()):
+        pieces.append((f" {pending} pending ", "warn"))
+    if deck.job_list.frozen:
+        pieces.append((f" FROZEN +{deck.job_list.changes_while_frozen} ", "reverse"))
+    if apart := deck.clock.apart:
+        pieces.append((f" clock {'+' if apart > 0 else '-'}{age(abs(apart))} ", "warn"))
+    if unreadable := deck.unreadable + deck.feed.unreadable:
+        pieces.append((f" {unreadable} unreadable ", "warn"))
+    return pieces
 
 
 def _server_badges(deck: "Deck") -> list[Piece]:
