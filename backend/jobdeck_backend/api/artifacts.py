@@ -16,6 +16,7 @@ from jobdeck_backend.store import artifacts
 
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
 
+CONTENT_PATH = "/job/{job_id}/artifacts/{artifact_id}/content"
 CONTENT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
     206: {"description": "the part that Range asks for"},
@@ -54,11 +55,12 @@ def _shape(one: Artifact) -> dict[str, Any]:
     }
 
 
-@router.get("/job/{job_id}/artifacts/{artifact_id}/content", response_class=FileResponse, responses=CONTENT)
+@router.head(CONTENT_PATH, response_class=Response, include_in_schema=False)
+@router.get(CONTENT_PATH, response_class=FileResponse, responses=CONTENT)
 def content(
     job_id: str, artifact_id: str, serving: Serving, if_none_match: Annotated[str | None, Header()] = None
 ) -> Response:
-    """A file's bytes, or a part of them; never as something a browser would run."""
+    """A file's bytes, a part of them, or what a HEAD tells of them; never as something a browser would run."""
     with serving.database.read() as tx:
         load(tx, job_id)
         found = artifacts.load(tx, job_id, artifact_id)

@@ -133,7 +133,8 @@ def _shown(value: object) -> Any:
         encoded = events.encode(value)
         if len(encoded) <= INPUT_SHOWN_CHARS:
             return orjson.loads(encoded)
-    return str(value)[:INPUT_SHOWN_CHARS].encode("utf-8", "replace").decode()
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return text[:INPUT_SHOWN_CHARS].encode("utf-8", "replace").decode()
 
 
 class BodyLimit:

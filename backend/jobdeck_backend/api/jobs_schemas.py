@@ -31,7 +31,7 @@ class AskedFields(BaseModel):
     after_policy: Literal["succeeded", "finished"] = "succeeded"
     thread_id: AnyJobId | None = None
     priority: int = Field(default=0, ge=-1000, le=1000)
-    queue: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] | None = None
+    queue: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$")] | None = None
     callback_url: str | None = Field(
         default=None, description="gets a signed POST when the job ends or is held; http or https"
     )

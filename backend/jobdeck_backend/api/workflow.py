@@ -140,11 +140,11 @@ def _status(serving: Services, job_id: str) -> Response:
 
 
 def _output(stored: str | None) -> dict[str, Any] | None:
-    """An object whatever the workflow gave: a text as ``value``, its data beside it."""
+    """An object whatever the workflow gave: fields as they are, a text as ``value`` and its data beside it."""
     if stored is None:
         return None
     output = orjson.loads(stored)
     report, data = output.get("report"), output.get("data")
-    if report is not None:
+    if report is not None and not (isinstance(data, dict) and report in data.values()):
         return {"value": report} if data in (None, report) else {"value": report, "data": data}
     return data if isinstance(data, dict) else {"value": data}

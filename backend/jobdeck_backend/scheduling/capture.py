@@ -33,6 +33,7 @@ from jobdeck_backend.scheduling.sandbox import FileRefused, Sandbox, open_beneat
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.store import artifacts
 from jobdeck_backend.store.artifact_files import CHUNK_BYTES, ArtifactFiles
+from jobdeck_backend.workflows.plain import storable
 
 REFUSALS_MAX = 1_000
 """Told of by one execution; a directory full of rubbish must not fill the log."""
@@ -72,6 +73,19 @@ class ExecutionArtifacts:
         with self._lock:
             self._declared[relative] = declared
 
+    def keep_text(self, path: str, text: str, *, title: str) -> str:
+        """Write a text to a file in the directory and declare it; answers its path. Raises ``JobStopped``."""
+        file = self.directory / path
+        try:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            with self._lock:
+                self._publish([], [Refusal(path, f"it could not be written ({error.strerror})")])
+        else:
+            self.add(path, title=storable(title)[: manifest.WORDS_MAX])
+        return path
+
     def checkpoint(self, *, everything: bool) -> None:
         """Keep what was declared, or everything that is there. What was kept already is left alone.
 
@@ -108,7 +122,7 @@ class ExecutionArtifacts:
             refused.append(gone)
         except OSError as error:
             refused.append(FileRefused(f"the directory cannot be read ({error.strerror})", "."))
-        self._publish(found, [Refusal(_storable(one.path or "."), one.reason) for one in refused])
+        self._publish(found, [Refusal(storable(one.path or "."), one.reason) for one in refused])
 
     def _all_declared(self, root: int, refused: list[FileRefused]) -> dict[str, Declared]:
         """By path: the manifest's entries, and over them what the code declared."""
@@ -164,7 +178,9 @@ class ExecutionArtifacts:
             if twin.filename != safe_filename(path):
                 raise FileRefused(f"it has the same bytes as {twin.filename}, which is kept")
             return None
-        artifact = self._artifact(path, sha256, status.st_size, promised, words or Declared(path=path))
+        artifact = self._artifact(
+            path, sha256, status.st_size, promised, words or Declared(path=storable(path))
+        )
         self._on_record()[sha256] = artifact
         return artifact
 
@@ -173,13 +189,13 @@ class ExecutionArtifacts:
             artifact_id=artifact_id(self._claim.job_id, sha256),
             job_id=self._claim.job_id,
             sha256=sha256,
-            filename=safe_filename(_storable(path)),
-            file_path=_storable(path),
+            filename=safe_filename(storable(path)),
+            file_path=storable(path),
             kind=words.kind or promised.kind,
             media_type=promised.media_type,
             size_bytes=size,
-            title=words.title and _storable(words.title),
-            caption=words.caption and _storable(words.caption),
+            title=words.title and storable(words.title),
+            caption=words.caption and storable(words.caption),
             inline=words.inline,
             attempt=self._claim.attempt,
             fence=self._claim.fence,
@@ -265,7 +281,3 @@ def _decode(
         raise FileRefused(f"its bytes are not UTF-8 text, so not {promised.media_type}") from None
     if b"\x00" in chunk:
         raise FileRefused(f"it has NUL bytes, so it is not {promised.media_type}")
-
-
-def _storable(text: str) -> str:
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

@@ -16,6 +16,7 @@ from jobdeck_backend.scheduling.patience import patiently_here
 from jobdeck_backend.scheduling.recorder import ExecutionRecorder
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.store.events import encode
+from jobdeck_backend.workflows.plain import plain
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ class ExecutionLedger:
             step=step,
             policy=policy,
             state=EffectState.INTENT,
-            request=encode(request),
+            request=encode(plain(request)),
             attempt=self._claim.attempt,
             intents=1,
             intent_at=now(),
@@ -74,7 +75,7 @@ class ExecutionLedger:
     def settle(self, key: str, state: EffectState, outcome: Any) -> None:
         """Put on record what the call came to. Raises ``JobStopped``."""
         reached(FaultPoint.EFFECT_CALLED, self._claim.job_id)
-        self._durably(lambda tx: effects.settle(tx, self._claim, key, state, outcome, now()))
+        self._durably(lambda tx: effects.settle(tx, self._claim, key, state, plain(outcome), now()))
 
     def _durably(self, write: Callable[[Connection], T]) -> T:
         """A transaction that is on the disk when it ends: an intent must survive a loss of power."""

@@ -22,6 +22,7 @@ from jobdeck_backend.jobs.records import Claim, NewEvent, StageRun
 from jobdeck_backend.scheduling.slot import Slot
 from jobdeck_backend.store.engine import cause_of
 from jobdeck_backend.store.trouble import may_pass
+from jobdeck_backend.workflows.plain import plain
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +30,11 @@ BATCH_S = 0.05
 LATE_S = 0.5
 BATCH_EVENTS_MAX = 200
 NOTE_CHARS_MAX = 200
+TOLD_BY_EXECUTIONS = (
+    *("workflow.start", "workflow.end", "llm.start", "llm.chunk", "llm.end", "tool.start", "tool.end"),
+    *("artifact.update", "artifact.warning", "job.update"),
+)
+"""The types of the jobs API's events that are not the server's own: those would mislead a stream's readers."""
 
 
 class ExecutionRecorder:
@@ -60,14 +66,19 @@ class ExecutionRecorder:
         data: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        """Append one event. Raises ``JobStopped`` when the job is no longer this execution's."""
+        """Append one event; what of it is not JSON becomes its text, so that nothing here stops the store.
+
+        Raises ``JobStopped`` when the job is no longer this execution's, ``ValueError`` for a type that is not
+        an execution's to tell.
+        """
         self.refuse_if_stopped()
+        if type not in TOLD_BY_EXECUTIONS:
+            raise ValueError(f"an execution tells of no {type!r}; it may of {', '.join(TOLD_BY_EXECUTIONS)}")
+        told: dict[str, Any] = plain({"id": id, "name": name, "data": data, "metadata": metadata})
         with self._slot.lock:
-            self._waiting.append(
-                notices.envelope(type, now(), id=id, name=name, data=data, metadata=metadata)
-            )
-            if type == "job.update" and data is not None:
-                self._progress["note"] = str(data.get("output", ""))[:NOTE_CHARS_MAX]
+            self._waiting.append(notices.envelope(type, now(), **told))
+            if type == "job.update" and isinstance(told["data"], dict):
+                self._progress["note"] = str(told["data"].get("output", ""))[:NOTE_CHARS_MAX]
             self._write_soon()
 
     def refuse_if_stopped(self) -> None:

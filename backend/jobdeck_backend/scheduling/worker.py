@@ -19,6 +19,7 @@ import structlog
 from langchain_core.runnables import RunnableConfig
 from sqlalchemy import Connection
 
+from jobdeck_backend import logs
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution
 from jobdeck_backend.errors import BudgetSpent, EffectUncertain, JobStopped
@@ -38,6 +39,7 @@ from jobdeck_backend.store.timekeeping import KEPT_WITHIN_S, Follower
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.callbacks import EventCallback
 from jobdeck_backend.workflows.context import JobContext, enter_job_context
+from jobdeck_backend.workflows.plain import plain, storable, words
 from jobdeck_backend.workflows.registry import Workflow
 from jobdeck_backend.workflows.sources import read_sources
 
@@ -96,6 +98,7 @@ class WorkerProcess:
     """One worker process's settings, database and heart."""
 
     def __init__(self, settings: Settings) -> None:
+        logs.configure_ours()
         self.settings = settings
         self.database = Database(settings.database_place, synchronous="NORMAL")
         sources, _broken = read_sources(settings)
@@ -159,6 +162,10 @@ class Execution:
                 ending = self._slot.loop.run_until_complete(self._task)
             except asyncio.CancelledError:
                 ending = Stopped()
+            except (SystemExit, KeyboardInterrupt) as exit_:
+                # Its author's code asked for the end of the process, where others' jobs run: it is this job's.
+                ending = self._failed(exit_)
+                self._abandon(self._task)
             self._conclude(ending)
         finally:
             heart.forget(self)
@@ -203,9 +210,19 @@ class Execution:
         except Exception as error:
             if self._timeout is not None and self._timeout.expired():
                 return Expired()
-            log.exception("job failed", job_id=self.claim.job_id)
-            text = without_secrets(f"{type(error).__name__}: {error}")[:ERROR_CHARS_MAX]
-            return Failed(text, type(error).__name__, _traceback_of(error))
+            return self._failed(error)
+
+    def _failed(self, error: BaseException) -> Failed:
+        log.error("job failed", job_id=self.claim.job_id, exc_info=error)
+        kind = storable(type(error).__name__)
+        text = without_secrets(f"{kind}: {words(error)}")[:ERROR_CHARS_MAX]
+        return Failed(storable(text), kind, _traceback_of(error))
+
+    def _abandon(self, task: asyncio.Task[Ending]) -> None:
+        """End what is left of a work whose loop was left in the middle."""
+        task.cancel()
+        with suppress(asyncio.CancelledError, SystemExit, KeyboardInterrupt):
+            self._slot.loop.run_until_complete(task)
 
     async def _run_graph(self) -> Mapping[str, Any]:
         admission = self.claim.admission
@@ -237,7 +254,7 @@ class Execution:
             raise RuntimeError(f"the graph stopped before its end, at {', '.join(state.next)}")
         self._artifacts.finish()
         result = module.result(state.values)  # from the state read back, not from memory (R22)
-        return {"report": result.report, "data": result.data}
+        return {"report": plain(result.report), "data": plain(result.data)}
 
     def _has_own_checkpoint(self, config: RunnableConfig) -> bool:
         saved = self._slot.saver.get_tuple(config)
@@ -298,7 +315,7 @@ class Execution:
         self._slot.loop.run_until_complete(patiently(once, self.claim.job_id))
 
 
-def _traceback_of(error: Exception) -> str:
+def _traceback_of(error: BaseException) -> str:
     """Where it failed: lines of code without anybody's values; of a long one the end, which says most."""
-    text = without_secrets("".join(traceback.format_exception(error)).rstrip())
+    text = storable(without_secrets("".join(traceback.format_exception(error)).rstrip()))
     return text if len(text) <= TRACEBACK_CHARS_MAX else "… (cut)\n" + text[-TRACEBACK_CHARS_MAX:]

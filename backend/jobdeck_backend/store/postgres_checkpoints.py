@@ -1,17 +1,19 @@
 """LangGraph's PostgreSQL saver, fenced, and its tables."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.rows import DictRow, dict_row
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, OperationalError
 
 from jobdeck_backend.store.checkpoints import FencedSaver
 from jobdeck_backend.store.engine import Database
@@ -25,6 +27,30 @@ def create_tables(database: Database) -> None:
     arguments = database.dialect.connection_arguments()
     with psycopg.connect(**arguments, autocommit=True, row_factory=dict_row) as connection:
         PostgresSaver(connection).setup()
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """A value of a channel that is kept beside the checkpoint, where it may be any bytes."""
+
+    value: str | float
+
+
+def _fit(value: Any) -> Any:
+    """LangGraph writes texts and numbers into the checkpoint itself, as JSONB. Not all of them can be: NUL, half a
+    surrogate pair, NaN."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _Beside(value)
+    if isinstance(value, str) and ("\0" in value or not _is_utf8(value)):
+        return _Beside(value)
+    return value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 class FencedPostgresSaver(FencedSaver, PostgresSaver):
@@ -42,6 +68,23 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
                 return stock(config)
             return transact(self._connection, lambda _tx: stock(config), writes=False)
 
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint."""
+        values = {name: _fit(value) for name, value in checkpoint["channel_values"].items()}
+        return super().put(config, {**checkpoint, "channel_values": values}, metadata, new_versions)
+
+    def _dump_blobs(
+        self, thread_id: str, checkpoint_ns: str, values: dict[str, Any], versions: ChannelVersions
+    ) -> list[tuple[str, str, str, str, str, bytes | None]]:
+        own = {name: one.value if isinstance(one, _Beside) else one for name, one in values.items()}
+        return super()._dump_blobs(thread_id, checkpoint_ns, own, versions)
+
     @contextmanager
     def _cursor(self, *, pipeline: bool = False) -> Iterator[psycopg.Cursor[DictRow]]:
         driver = _driver_of(self._connection)  # another one after each absence of the database
@@ -52,6 +95,8 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
                     return
                 with driver.pipeline():
                     yield cursor
+        except psycopg.DataError as error:  # it will never be taken, however often it is tried
+            raise DataError("checkpoint", None, error) from error
         except psycopg.Error as error:
             gone = bool(driver.closed)
             if gone:

@@ -20,7 +20,6 @@ from langgraph.pregel import Pregel
 from pydantic import BaseModel
 
 from jobdeck_backend.workflows.authored_input import state_of
-from jobdeck_backend.workflows.plain import plain
 from jobdeck_backend.workflows.registry import WorkflowResult
 from jobdeck_backend.workflows.schemas import input_schema
 from jobdeck_backend.workflows.sources import Source
@@ -120,17 +119,17 @@ class AuthoredModule:
         channels = self._described.output_channels
         names = [channels] if isinstance(channels, str) else channels
         output = {name: state[name] for name in names if name in state}
-        return WorkflowResult(_report(output), plain({name: _shown(one) for name, one in output.items()}))
+        return WorkflowResult(_report(output), {name: _shown(one) for name, one in output.items()})
 
 
 def _report(output: Mapping[str, Any]) -> str | None:
     texts = [name for name, value in output.items() if isinstance(value, str)]
     for name in (*REPORT_FIELDS, *texts[:1]):
         if name in texts:
-            return str(plain(output[name]))
+            return str(output[name])
     messages = output.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
-    return str(plain(last.text)) if isinstance(last, BaseMessage) else None
+    return str(last.text) if isinstance(last, BaseMessage) else None
 
 
 def _shown(value: Any) -> Any:

@@ -5,6 +5,8 @@ node's thread, in both cases before the run goes on. So an event is recorded bef
 recorder that raises ``JobStopped`` stops a node before it runs.
 """
 
+import json
+import re
 from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,13 +19,14 @@ from langgraph.errors import GraphBubbleUp
 from tenacity import RetryCallState
 
 from jobdeck_backend.errors import JobStopped
-from jobdeck_backend.workflows.context import JobContext
+from jobdeck_backend.workflows.context import Artifacts, JobContext
 from jobdeck_backend.workflows.place import place
-from jobdeck_backend.workflows.plain import bounded, digest, plain
+from jobdeck_backend.workflows.plain import bounded, digest, plain, words
 
 TOOL_OUTPUT_CHARACTERS_MAX = 8_000
-STAGE_OUTPUT_CHARACTERS_MAX = 2_000
+STAGE_CHARACTERS_MAX = 2_000
 ERROR_CHARACTERS_MAX = 1_000
+_UNFIT_FOR_FILES = re.compile(r"[^A-Za-z0-9_-]")
 _STEP_TAG = "graph:step:"
 _RETRY_TAG = "retry:attempt:"
 
@@ -69,7 +72,8 @@ class EventCallback(BaseCallbackHandler):
         self._recorder.stage_started(*stage)
         self._ledger.stage_started(*stage)
         self._stages[run_id] = stage
-        self._record("workflow.start", run_id, name=stage[0], metadata=self._metadata(stage))
+        data = {"input": bounded(inputs, STAGE_CHARACTERS_MAX)}
+        self._record("workflow.start", run_id, name=stage[0], data=data, metadata=self._metadata(stage))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A graph node ended; its output's hash is the evidence."""
@@ -84,7 +88,7 @@ class EventCallback(BaseCallbackHandler):
             "workflow.end",
             run_id,
             name=stage[0],
-            data={"output": bounded(outputs, STAGE_OUTPUT_CHARACTERS_MAX)},
+            data={"output": bounded(outputs, STAGE_CHARACTERS_MAX)},
             metadata=self._metadata(stage),
         )
 
@@ -170,8 +174,10 @@ class EventCallback(BaseCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         """A tool answered."""
-        content = output.content if isinstance(output, BaseMessage) else output
+        content = plain(output.content if isinstance(output, BaseMessage) else output)
         data = {"output": bounded(content, TOOL_OUTPUT_CHARACTERS_MAX)}
+        if self._artifacts is not None and data["output"] != content:
+            data["file_path"] = _keep_whole(self._artifacts, self._calls[run_id][0], content)
         failed = getattr(output, "status", None) == "error"
         extra = {"error": bounded(str(content), ERROR_CHARACTERS_MAX)} if failed else {}
         self._call_ended("tool.end", run_id, data=data, extra=extra)
@@ -249,13 +255,21 @@ def _name(serialized: Mapping[str, Any] | None, kwargs: Mapping[str, Any], other
     return str(kwargs.get("name") or (serialized or {}).get("name") or otherwise)
 
 
+def _keep_whole(artifacts: Artifacts, tool: str, output: Any) -> str:
+    """An output too long for its event, as a file; the same one has the same name in every attempt."""
+    is_text = isinstance(output, str)
+    text = output if is_text else json.dumps(output, ensure_ascii=False, indent=1)
+    name = f"{_UNFIT_FOR_FILES.sub('_', tool)[:64]}-{digest(text)[:12]}.{'txt' if is_text else 'json'}"
+    return artifacts.keep_text(f"tool-output/{name}", text, title=f"The whole output of {tool}")
+
+
 def _is_stop(error: BaseException) -> bool:
     """Cancelled, interrupted or no longer the job's owner: an end, but no failure."""
     return isinstance(error, CancelledError | GraphBubbleUp | JobStopped) or not isinstance(error, Exception)
 
 
 def _error_text(error: BaseException) -> str:
-    return str(bounded(f"{type(error).__name__}: {error}", ERROR_CHARACTERS_MAX))
+    return str(bounded(f"{type(error).__name__}: {words(error)}", ERROR_CHARACTERS_MAX))
 
 
 def _chunk_text(chunk: Any) -> str:

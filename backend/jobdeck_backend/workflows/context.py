@@ -82,6 +82,9 @@ class Artifacts(Protocol):
         or a kind that does not exist.
         """
 
+    def keep_text(self, path: str, text: str, *, title: str) -> str:
+        """Write a text to a file in the directory and declare it; answers its path. Called by the callbacks."""
+
     def checkpoint(self, *, everything: bool) -> None:
         """Keep what was declared, or everything that is there. Called for the author by the callbacks."""
 

@@ -21,15 +21,23 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int) and -_INTEGER_MAX <= value <= _INTEGER_MAX:
         return value
     if isinstance(value, str):
-        return _storable(value)
+        return storable(value)
     if isinstance(value, float) and math.isfinite(value):
         return value
     if depth < _DEPTH_MAX:
         if isinstance(value, Mapping):
-            return {_storable(str(key)): plain(item, depth + 1) for key, item in value.items()}
+            return {storable(words(key)): plain(item, depth + 1) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [plain(item, depth + 1) for item in value]
-    return _storable(str(value))
+    return storable(words(value))
+
+
+def words(value: Any) -> str:
+    """A value's own text; of one that cannot be told, what it is."""
+    try:
+        return str(value)
+    except Exception:  # whatever its author's code raises, and what is nested too deep
+        return f"<{type(value).__name__}>"
 
 
 def canonical(value: Any) -> str:
@@ -51,7 +59,7 @@ def bounded(value: Any, characters_max: int) -> Any:
     return f"{text[:characters_max]}… ({len(text):,} characters in all)"
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Without NUL and lone surrogates, which no database takes."""
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")

@@ -16,7 +16,7 @@ from typing import Any
 from jobdeck_backend.settings import Settings
 
 GROUP = "jobdeck.workflows"
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,9 @@ def _checked(
     name: str, target: Any, origin: str, paths: tuple[str, ...], description: str
 ) -> Source | Broken:
     if not _NAME.fullmatch(name):
-        return Broken(name, origin, "a workflow's name is 1 to 64 letters, digits, dots, - or _")
+        return Broken(
+            name, origin, "a workflow's name is 1 to 64 letters, digits, dots, - or _, no dot first"
+        )
     if not isinstance(target, str) or not all(target.rpartition(":")):
         return Broken(name, origin, 'it is not given as "./file.py:graph" or "package.module:graph"')
     return Source(name, target, origin, paths, description)

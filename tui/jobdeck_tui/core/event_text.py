@@ -61,7 +61,10 @@ def _say(event: Event) -> str:
         case "workflow.start" | "workflow.end":
             stage = stage_of(event)
             said = _short(own.get("output" if event.type.endswith("end") else "input"))
-            return _join(f"{stage[0]} (step {stage[1]})" if stage else name, said)
+            if stage is None:
+                return _join(name, said)
+            # A stage's input is the whole state, of which the line before told what is new.
+            return _join(f"{stage[0]} (step {stage[1]})", said if event.type.endswith("end") else "")
         case "llm.start":
             count = _object(payload.get("metadata")).get("message_count")
             return _join(name, plural(count, "message") if isinstance(count, int) else "")
