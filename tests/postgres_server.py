@@ -9,9 +9,12 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -90,6 +93,20 @@ class PostgresServer:
             self._process.send_signal(how)
             self._process.wait(30)
             self._process = None
+
+    @contextmanager
+    def hung(self) -> Iterator[None]:
+        """Every process of the server stopped: connections stay, and nothing is answered."""
+        assert self._process is not None
+        server = psutil.Process(self._process.pid)
+        stopped = [server, *server.children()]
+        for process in stopped:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in stopped:
+                process.resume()
 
     def remove(self) -> None:
         """Stop it and delete everything."""

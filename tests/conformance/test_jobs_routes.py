@@ -153,7 +153,7 @@ def test_unknown_jobs_are_404_everywhere(caller: Caller) -> None:
     assert (edit.status_code, edit.json()) == (404, {"detail": "Job not found: no-such-job"})
 
 
-def test_cancel_answers_what_it_did(caller: Caller) -> None:
+def test_i12_cancel_answers_what_it_did(caller: Caller) -> None:
     running = caller.submit({"name": "long", "seconds": 60})
     caller.wait_for(running, "running")
     waiting = caller.submit(after=[running])

@@ -50,7 +50,7 @@ def test_a_failure_in_time_is_200_too(caller: Caller) -> None:
     assert body["expires_at"] is not None
 
 
-def test_sync_timeout_only_limits_how_long_the_answer_waits(caller: Caller) -> None:
+def test_r5_sync_timeout_only_limits_how_long_the_answer_waits(caller: Caller) -> None:
     begun = time.monotonic()
     answer = caller.generate(sync_timeout=1, input_message=probe({"name": "long", "seconds": 60}))
     assert (answer.status_code, answer.json()["status"]) == (202, "submitted")
@@ -62,7 +62,7 @@ def test_sync_timeout_only_limits_how_long_the_answer_waits(caller: Caller) -> N
     assert (body["status"], body["output"]) == ("interrupted", None)
 
 
-def test_a_hundred_waiters_keep_nobody_waiting(caller: Caller) -> None:
+def test_r5_a_hundred_waiters_keep_nobody_waiting(caller: Caller) -> None:
     held = caller.submit({"name": "long", "seconds": 60})
 
     async def wait(http: httpx.AsyncClient) -> int:

@@ -185,7 +185,7 @@ def test_r2_a_taken_id_is_409_and_tells_whether_the_request_was_the_same(backend
     assert backend.job("taken") == stored
 
 
-def test_r1_an_id_is_claimed_once_whatever_the_concurrency(backend: RunningBackend) -> None:
+def test_r1_i2_an_id_is_claimed_once_whatever_the_concurrency(backend: RunningBackend) -> None:
     with ThreadPoolExecutor(16) as pool:
         codes = list(pool.map(lambda _: post(backend, job_id="contested").status_code, range(48)))
     assert sorted(codes) == [202] + [409] * 47
@@ -242,7 +242,7 @@ def test_r27_of_two_cursors_the_greater_counts(backend: RunningBackend) -> None:
         assert [frame for frame in rest if frame.id is not None] == whole[4:]
 
 
-def test_r27_disconnects_while_the_job_runs_lose_and_repeat_nothing(backend: RunningBackend) -> None:
+def test_r27_i5_disconnects_while_the_job_runs_lose_and_repeat_nothing(backend: RunningBackend) -> None:
     job_id = backend.submit({"name": "talk", "seconds": 1.5, "events": 60})
     seen: list[int] = []
     while True:

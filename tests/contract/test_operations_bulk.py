@@ -52,7 +52,7 @@ def test_a_dry_run_counts_by_eligibility_and_changes_and_audits_nothing(
     assert audited(backend, "a dry run") == {}
 
 
-def test_r36_each_job_has_its_own_result_and_its_own_record_refused_ones_too(
+def test_r36_i20_each_job_has_its_own_result_and_its_own_record_refused_ones_too(
     backend: RunningBackend, mixed: tuple[str, list[str]]
 ) -> None:
     _queue, (done, first, second, third) = mixed

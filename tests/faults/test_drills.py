@@ -136,7 +136,7 @@ def test_r24_a_hung_worker_loses_its_jobs_goes_on_and_changes_nothing(start_back
     assert [run.attempt for run in backend.stages(ids[0]) if run.node in NAMES] == [1, 2, 2]
 
 
-def test_r27_dropped_readers_come_back_and_miss_nothing(backend: RunningBackend) -> None:
+def test_r27_i5_dropped_readers_come_back_and_miss_nothing(backend: RunningBackend) -> None:
     job_ids = [backend.submit(*({"name": f"s{n}", "seconds": 0.4} for n in range(6))) for _ in range(2)]
     for job_id in job_ids:
         backend.wait_for_stage(job_id, "s0")

@@ -82,7 +82,7 @@ def test_r3_a_backend_killed_beside_the_handover_to_dask_loses_no_job(
     check(backend, "handed")
 
 
-def test_r20_r25_a_worker_killed_at_any_point_once_or_twice_costs_no_job_a_stage_or_a_second_effect(
+def test_r20_r25_i6_i11_a_worker_killed_at_any_point_costs_no_job_a_stage_or_a_second_effect(
     start, tmp_path: Path
 ) -> None:
     backend = start()

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_r23_r20_a_killed_scheduler_and_a_killed_worker_cost_each_job_at_most_it
     assert len(backend.attempts(jobs[0])) == 3
 
 
-def test_r24_a_worker_stopped_past_its_lease_is_overtaken_and_changes_nothing(start) -> None:
+def test_r24_i7_a_worker_stopped_past_its_lease_is_overtaken_and_changes_nothing(start) -> None:
     backend = start(JOBDECK_HEARTBEAT_S="0.5", JOBDECK_HEARTBEAT_STALE_S="2")
     backend.wait_for_dask()
     job_id = backend.submit({"name": "first"}, {"name": "second", "seconds": 1.5}, {"name": "third"})
@@ -159,6 +160,28 @@ def test_r24_a_database_that_crashes_for_five_seconds_and_is_restarted_under_loa
     stored = [frame.id for frame in frames if frame.id is not None]
     assert stored == list(range(1, backend.record(running[0]).event_seq + 1))
     wait_until(lambda: backend.overview()["streams"]["mode"] == "pubsub", 10, what="it listens again")
+
+
+def test_i21_health_answers_while_the_database_hangs_and_everybody_waits_for_it(
+    start, server: PostgresServer
+) -> None:
+    backend = start()
+
+    def health() -> tuple[float, httpx.Response]:
+        began = time.monotonic()
+        answer = httpx.get(f"{backend.url}/health", timeout=20)
+        return time.monotonic() - began, answer
+
+    with ThreadPoolExecutor(60) as callers:
+        with server.hung():
+            lists = [callers.submit(httpx.get, f"{backend.url}/v1/ops/jobs", timeout=60) for _ in range(60)]
+            asked = [health() for _ in range(3)]
+            assert not any(one.done() for one in lists), "all of them wait"
+        assert {answer.status_code for _took, answer in asked} == {503}
+        assert "does not answer" in asked[0][1].json()["reason"]
+        assert min(took for took, _answer in asked) < 1
+        wait_until(lambda: health()[1].status_code == 200, 20, what="it is well again by itself")
+        assert {one.result().status_code for one in lists} <= {200, 503}
 
 
 def test_two_backends_serve_one_database_and_the_second_takes_over_from_the_first(start) -> None:

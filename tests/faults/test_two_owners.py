@@ -113,7 +113,7 @@ def holder(shared: Shared) -> str:
     return lease.owner
 
 
-def test_r17_of_two_living_owners_one_acts_and_the_other_follows_when_it_is_killed(owners) -> None:
+def test_r17_i8_of_two_living_owners_one_acts_and_the_other_follows_when_it_is_killed(owners) -> None:
     directory, shared = owners
     first = Owner(directory, "first")
     first.wait_for(epoch=1)

@@ -53,7 +53,7 @@ def test_r19_a_job_that_loses_three_workers_is_held_for_a_person(start_backend) 
     assert backend.events(poison)[-1].data["outcome"] == "cancelled"
 
 
-def test_r24_a_stopped_worker_is_overtaken_and_changes_nothing_when_it_goes_on(start_backend) -> None:
+def test_r24_i7_a_stopped_worker_is_overtaken_and_changes_nothing_when_it_goes_on(start_backend) -> None:
     backend = start_backend(JOBDECK_HEARTBEAT_S="0.5", JOBDECK_HEARTBEAT_STALE_S="2")
     backend.wait_for_dask()
     names = ["first", "second", "third"]

@@ -36,7 +36,7 @@ def test_r9_a_running_job_is_expired_at_its_deadline(backend: RunningBackend) ->
     assert backend.journal_stages(job_id) == []
 
 
-def test_r8_no_stage_starts_past_the_deadline(backend: RunningBackend) -> None:
+def test_r8_i9_no_stage_starts_past_the_deadline(backend: RunningBackend) -> None:
     stages = [{"name": f"s{number}", "seconds": 0.25} for number in range(20)]
     job_id = backend.submit(*stages, deadline_seconds=1.2)
     assert backend.wait_for(job_id)["outcome"] == "expired"
@@ -73,7 +73,7 @@ def test_r9_a_node_that_blocks_the_loop_is_expired_by_the_heart(backend: Running
     assert backend.transitions(job_id) == ["submitted", "started", "expired"]
 
 
-def test_r10_a_deadline_kept_leaves_no_trace_of_one_missed(backend: RunningBackend) -> None:
+def test_r10_i10_a_deadline_kept_leaves_no_trace_of_one_missed(backend: RunningBackend) -> None:
     job_id = backend.submit({"name": "quick"}, deadline_seconds=30)
     job = backend.wait_for(job_id)
     assert (job["outcome"], job["error"]) == ("succeeded", None)

@@ -25,7 +25,7 @@ def test_r26_r27_a_stream_tells_all_of_a_job_in_order_and_its_terminal_status_la
     assert statuses in (["submitted", "running", "success"], ["running", "success"])
 
 
-def test_r20_r22_stages_are_on_record_once_each_with_the_checkpoint_that_proves_them(
+def test_r20_r22_i6_stages_are_on_record_once_each_with_the_checkpoint_that_proves_them(
     backend: RunningBackend,
 ) -> None:
     names = ["read", "think", "write"]
@@ -70,10 +70,17 @@ def test_r21_one_live_job_a_thread_and_the_next_turn_runs_afresh(backend: Runnin
     assert backend.journal_stages(second) == ["talk", "more"]
 
 
-def test_r14_a_burst_of_jobs_all_succeed_and_each_is_started_once(backend: RunningBackend) -> None:
+def test_r14_i13_a_burst_of_jobs_is_started_once_each_and_never_fills_more_than_the_slots(
+    backend: RunningBackend,
+) -> None:
     job_ids = [backend.submit({"name": "only"}) for _ in range(40)]
     for job_id in job_ids:
         assert backend.wait_for(job_id)["outcome"] == "succeeded"
         assert backend.journal_stages(job_id) == ["only"]
         assert backend.transitions(job_id) == ["submitted", "started", "succeeded"]
     wait_until(lambda: not any(a.ended_at is None for job_id in job_ids for a in backend.attempts(job_id)))
+    attempts = [one for job_id in job_ids for one in backend.attempts(job_id)]
+    for one in attempts:
+        beside = [other for other in attempts if other.started_at <= one.started_at < other.ended_at]
+        assert len(beside) <= 2
+        assert len({other.pid for other in beside}) == len(beside), "one slot a worker"

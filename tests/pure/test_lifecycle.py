@@ -24,7 +24,7 @@ def walk(verbs: list[Verb]) -> list[tuple[Status, Verb, Status]]:
 
 
 @given(VERBS)
-def test_r13_only_a_resume_leaves_a_terminal_status(verbs: list[Verb]) -> None:
+def test_r13_i3_only_a_resume_leaves_a_terminal_status(verbs: list[Verb]) -> None:
     for before, verb, _after in walk(verbs):
         if before.terminal:
             assert verb is Verb.RESUME

@@ -190,7 +190,7 @@ def situations() -> st.SearchStrategy[Situation]:
 
 
 @given(st.lists(situations(), max_size=10))
-def test_r18_planning_twice_is_planning_once_and_each_job_has_one_action_at_most(several) -> None:
+def test_r18_i15_planning_twice_is_planning_once_and_each_job_has_one_action_at_most(several) -> None:
     actions = plan(several, BOUNDS, NOW)
     assert actions == plan(several, BOUNDS, NOW)
     assert len(actions) <= len(several)

@@ -141,6 +141,18 @@ def test_r15_a_late_result_is_kept_aside_and_is_never_the_jobs(tx: Connection, g
     assert (stored(tx).status, stored(tx).output) == (Status.INTERRUPTED, None)
 
 
+@pytest.mark.parametrize(("at", "said"), [(119.9, None), (121.5, "late by 1.5 s")])
+def test_i10_a_success_past_its_deadline_says_by_how_much(
+    tx: Connection, at: float, said: str | None
+) -> None:
+    claim = start(tx, deadline=120)
+    assert execution.succeed(tx, claim, {"report": None}, (), at)
+    assert jobs.load_transitions(tx, "one")[-1]["reason"] == said
+    admission = jobs.load_admission(tx, "one")
+    assert admission is not None
+    assert admission.outcome_reason == said
+
+
 def test_r15_a_cancel_acknowledged_after_the_plan_is_not_revoked(tx: Connection) -> None:
     claim = start(tx)
     operators.act(tx, "cancel", "one", operators.cancel, BY)

@@ -143,7 +143,7 @@ def test_a_sound_history_breaks_nothing(database: Database) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_fsck_finds_what_a_hand_did(database: Database, damage: str) -> None:
+def test_i2_to_i20_fsck_finds_what_a_hand_did(database: Database, damage: str) -> None:
     script, invariant, words = DAMAGES[damage]
     with database.write() as tx:
         by_hand(tx, script)

@@ -83,5 +83,5 @@ def test_r18_an_action_on_a_job_that_moved_on_is_skipped(tx: Connection) -> None
     assert jobs.load_job(tx, "one") == after
 
 
-def test_each_fresh_start_of_a_role_has_a_new_epoch(tx: Connection) -> None:
+def test_i8_each_fresh_start_of_a_role_has_a_new_epoch(tx: Connection) -> None:
     assert [leases.next_epoch(tx, "scheduler", "a", 100 + number) for number in range(3)] == [1, 2, 3]

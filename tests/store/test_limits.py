@@ -61,7 +61,7 @@ def test_a_minute_later_the_next_may_be_submitted(database: Database) -> None:
         Terms(submissions_per_minute_max=1),
     ],
 )
-def test_r12_processes_that_admit_at_once_count_one_after_the_other(
+def test_i14_processes_that_admit_at_once_count_one_after_the_other(
     new_postgres_database: Callable[[], str], terms: Terms
 ) -> None:
     """SQLite lets only one of them write; PostgreSQL would let each count without the others."""

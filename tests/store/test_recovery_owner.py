@@ -107,7 +107,7 @@ def test_r24_a_worker_that_renewed_its_heartbeat_since_it_was_read_is_not_reaped
     assert stand.attempts("slow")[0].ended_at is None
 
 
-def test_r18_manual_recovery_waits_for_an_operator_and_applies_once(stand: Stand) -> None:
+def test_r18_i15_manual_recovery_waits_for_an_operator_and_applies_once(stand: Stand) -> None:
     for job_id in ("one", "two"):
         stand.start_job(job_id, at=now() - LONG_AGO_S)
     stand.start_job("overdue", at=now() - LONG_AGO_S, deadline=now() - 50)

@@ -117,7 +117,7 @@ async def test_a_crowd_s_jobs_are_recorded_as_one_s_alone(writer: Writer, databa
 
 
 @on_a_loop
-async def test_r21_of_a_crowd_on_one_thread_the_first_is_taken(writer: Writer, database: Database) -> None:
+async def test_r21_i2_of_a_crowd_on_one_thread_the_first_is_taken(writer: Writer, database: Database) -> None:
     go_on = stalled(writer)
     crowd = [writer.submit(submit, new_job(f"job-{n}", thread_id="one"), now()) for n in range(4)]
     go_on.set()
@@ -186,7 +186,7 @@ async def _append_many(place: Path | str, number: int, failures: "multiprocessin
         failures.put(repr(error))
 
 
-def test_r26_eight_processes_write_one_log_without_gaps_or_losses(
+def test_r26_i4_eight_processes_write_one_log_without_gaps_or_losses(
     database: Database, place: Path | str
 ) -> None:
     with database.write() as tx:

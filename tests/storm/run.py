@@ -63,7 +63,7 @@ def run(seed: int, directory: Path, length_s: float) -> Account:
         for caller in callers:
             caller.join()
         began = time.monotonic()
-        backend = wait_until(stand.answering, QUIET_S, what="both backends answer after the storm")
+        backend = wait_until(stand.answering, 2 * QUIET_S, what="both backends answer after the storm")
         moving = _settle(backend, workload.stages)
         account.figures["seconds until all had ended"] = round(time.monotonic() - began, 1)
         account.broken = moving or _account(account, stand, backend, workload)
