@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from jobdeck_backend.api.board import Board
+from jobdeck_backend.api.unlogged import UnloggedChanges
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery, execution, operators
 from jobdeck_backend.commands.admission import NO_TERMS
@@ -113,6 +114,33 @@ def test_without_a_picture_of_dask_nothing_is_predicted_and_nothing_becomes_back
     assert board.load(["delivered"])[0].state is State.QUEUED
     assert board.load(["delivered"])[0].predicted_finish is None
     assert board.picture().slots_total == 0
+
+
+def test_a_job_that_dask_knew_before_the_picture_did_is_told_with_the_next_picture(database: Database) -> None:
+    board, changes = Board(database, lambda: snapshot(one="queued")), UnloggedChanges()
+    before = board.picture(max_age_s=0.0)
+    assert changes.since_last_look(before, {}, now()) == set()
+    accept(database, "one")
+    deliver(database)
+    assert changes.since_last_look(before, {"one": "queued"}, now()) == set()
+    assert "one" in changes.since_last_look(board.picture(max_age_s=0.0), {"one": "queued"}, now())
+
+
+def test_a_job_that_came_before_anything_could_be_predicted_is_told_when_it_can(database: Database) -> None:
+    seen: list[Snapshot | None] = [snapshot()]
+    board, changes = Board(database, lambda: seen[-1]), UnloggedChanges()
+    accept(database, "done")
+    deliver(database)
+    run(database, "done", seconds=600)
+    changes.since_last_look(board.picture(max_age_s=0.0), {}, now())
+    seen.append(None)
+    accept(database, "late", deadline_seconds=60)
+    changes.since_last_look(board.picture(max_age_s=0.0), {}, now())
+    assert changes.since_last_look(board.picture(max_age_s=0.0), {}, now()) == set()
+    seen.append(snapshot())
+    picture = board.picture(max_age_s=0.0)
+    assert picture.counts()["at_risk"] == 1
+    assert "late" in changes.since_last_look(picture, {}, now())
 
 
 def test_ten_thousand_jobs_are_listed_in_pages_of_a_thousand_in_60_ms_each(database: Database) -> None:

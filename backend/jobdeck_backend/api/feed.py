@@ -131,6 +131,7 @@ class Feed(Loop):
     async def _begin(self) -> None:
         """The first deck: what happened while nobody watched is not news."""
         self._watching = True
+        self._unlogged = UnloggedChanges()
         self._last_act = await asyncio.to_thread(self._newest_act)
         self._look(await asyncio.to_thread(self._board.picture))
         self._changed.clear()

@@ -14,6 +14,8 @@ FORECAST_MOVED_SHARE = 0.1
 
 Prediction = tuple[float | None, bool]
 """The predicted finish, and whether it is past the deadline."""
+NOTHING: Prediction = (None, False)
+"""What was said of a job when its row was first sent: that is the moment before anything is known of it."""
 
 
 class UnloggedChanges:
@@ -22,11 +24,14 @@ class UnloggedChanges:
     def __init__(self) -> None:
         self._dask_states: Mapping[str, str] = {}
         self._states: Mapping[str, State] = {}
-        self._told: dict[str, Prediction] = {}
+        self._told: dict[str, Prediction] | None = None
         self._heartbeats_due = 0.0
 
     def since_last_look(self, picture: Picture, dask_states: Mapping[str, str], now: float) -> set[str]:
-        """The unfinished jobs of which something changed. One that came or went has told so in the log."""
+        """The unfinished jobs of which something changed. One that went has told so in the log.
+
+        So has one that came, but its row was made before this picture: what Dask and the forecast say of it is news.
+        """
         changed: set[str] = set()
         if dask_states is not self._dask_states:
             before, self._dask_states = self._dask_states, dask_states
@@ -35,9 +40,7 @@ class UnloggedChanges:
             )
         if picture.states is not self._states:
             known, self._states = self._states, picture.states
-            changed.update(
-                job_id for job_id, state in picture.states.items() if known.get(job_id, state) != state
-            )
+            changed.update(job_id for job_id, state in picture.states.items() if known.get(job_id) != state)
             if picture.slots_total:  # without a slot nothing is predicted: that is soon over, and no news
                 changed |= self._moved_predictions(picture)
         if now >= self._heartbeats_due:
@@ -50,7 +53,7 @@ class UnloggedChanges:
         moved: set[str] = set()
         for row in picture.line:
             said = picture.forecast.finishes.get(row.job_id), picture.at_risk(row)
-            known = before.get(row.job_id, said)
+            known = said if before is None else before.get(row.job_id, NOTHING)
             if len(moved) < FORECAST_ROWS_MAX and _has_moved(known, said, picture.at):
                 moved.add(row.job_id)
                 known = said
