@@ -116,7 +116,9 @@ def test_without_a_picture_of_dask_nothing_is_predicted_and_nothing_becomes_back
     assert board.picture().slots_total == 0
 
 
-def test_a_job_that_dask_knew_before_the_picture_did_is_told_with_the_next_picture(database: Database) -> None:
+def test_a_job_that_dask_knew_before_the_picture_did_is_told_with_the_next_picture(
+    database: Database,
+) -> None:
     board, changes = Board(database, lambda: snapshot(one="queued")), UnloggedChanges()
     before = board.picture(max_age_s=0.0)
     assert changes.since_last_look(before, {}, now()) == set()

@@ -13,7 +13,7 @@ HEAD_BYTES_MAX = 512 << 10
 
 
 class BoundedHeadProtocol(HttpToolsProtocol):
-    """Uvicorn's, ending a connection on which for ``HEAD_BYTES_MAX`` neither a head nor a piece of a body ended."""
+    """Uvicorn's, ending a connection on which neither a head nor a piece of a body ends for ``HEAD_BYTES_MAX``."""
 
     _unfinished_bytes = 0
 

@@ -30,7 +30,7 @@ class UnloggedChanges:
     def since_last_look(self, picture: Picture, dask_states: Mapping[str, str], now: float) -> set[str]:
         """The unfinished jobs of which something changed. One that went has told so in the log.
 
-        So has one that came, but its row was made before this picture: what Dask and the forecast say of it is news.
+        So has one that came, but its row was made before this picture: what Dask and the forecast say is news.
         """
         changed: set[str] = set()
         if dask_states is not self._dask_states:
