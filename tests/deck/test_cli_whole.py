@@ -39,6 +39,21 @@ def test_why_is_told_in_words(backend):
     assert json.loads(call(backend.url, "why", "told-why", "--json")[0])["code"]
 
 
+def test_a_forecast_is_told_and_its_exit_code_says_whether_a_deadline_can_be_promised(backend):
+    told, _ = call(backend.url, "forecast")
+    assert "on 2 slots; all done: " in told
+    assert any(line.startswith("probe ") for line in told.splitlines())
+    told, _ = call(backend.url, "forecast", "probe", "--deadline-seconds", "3600")
+    assert told.splitlines()[-1] == "It can be promised."
+    url = ("--server", backend.url)
+    told, _ = jobdeck("forecast", "probe", "--deadline-seconds", "0.001", *url, code=1)
+    assert "It cannot be promised; the earliest: " in told
+    told, _ = jobdeck("forecast", "probe", "--deadline-seconds", "0.001", "--json", *url, code=1)
+    assert json.loads(told)["asked"]["offer"]["deadline"]
+    assert "name one" in jobdeck("forecast", "--priority", "1", *url, code=2)[1]
+    assert "known" in jobdeck("forecast", "nope", *url, code=4)[1]
+
+
 def test_events_are_followed_a_line_each_with_who_acted(backend):
     following = subprocess.Popen(
         [*PROGRAM, "events", "--follow", "--server", backend.url],
@@ -66,7 +81,8 @@ def test_events_without_follow_end_by_themselves(backend):
 
 @pytest.mark.parametrize("body", [{}, [], {"jobs": "none"}, b"<html>hello</html>"], ids=repr)
 @pytest.mark.parametrize(
-    "arguments", [("list",), ("overview",), ("cluster",), ("queues",), ("drills",), ("watch", "some-job")]
+    "arguments",
+    [("list",), ("overview",), ("cluster",), ("queues",), ("drills",), ("forecast",), ("watch", "some-job")],
 )
 def test_a_server_that_answers_nonsense_is_said_to_and_is_exit_3(capsys, body, arguments):
     async def ask():

@@ -10,8 +10,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from jobdeck_tui.app import run
 from jobdeck_tui.safety import crash_report
 from running_backend import RunningBackend
 
@@ -85,11 +87,10 @@ def test_a_signal_restores_the_terminal_and_tells_by_the_exit_code(number: int, 
         assert sequence in terminal.sent
 
 
-@pytest.mark.parametrize("key", [b"q", b"\x03"], ids=["q", "ctrl-c"])
-def test_leaving_by_key_is_clean(key: bytes) -> None:
+def test_ctrl_c_leaves_cleanly() -> None:
     terminal = Terminal()
     terminal.read_until(b"RETRY")
-    os.write(terminal.main, key)
+    os.write(terminal.main, b"\x03")
     assert terminal.end() == 0
     assert RESTORED[0] in terminal.sent
 
@@ -101,30 +102,42 @@ def test_a_deck_whose_terminal_is_gone_ends_though_nobody_sends_it_a_signal() ->
     assert deck.process.wait(10) != 0
 
 
-def test_no_color_sends_no_colour_at_all_and_still_marks_the_cursor() -> None:
+def test_no_color_sends_no_colour_at_all_and_q_leaves_cleanly() -> None:
     terminal = Terminal(NO_COLOR="1")
     terminal.read_until(b"RETRY")
     os.write(terminal.main, b"q")
-    terminal.end()
+    assert terminal.end() == 0
+    assert RESTORED[0] in terminal.sent
     for sequence in (b"38;2;", b"48;2;", b"38;5;", b"48;5;", b"\x1b[31m"):
         assert sequence not in terminal.sent
 
 
+def a_terminal(*, drawn_on: bool) -> SimpleNamespace:
+    """The standard streams of a process on a terminal, or on none."""
+    stream = SimpleNamespace(isatty=lambda: drawn_on)
+    return SimpleNamespace(stdin=stream, stderr=stream)
+
+
 @pytest.mark.parametrize("term", ["dumb", ""])
-def test_a_terminal_that_cannot_draw_is_told_so_in_a_sentence(term: str) -> None:
-    terminal = Terminal(TERM=term)
-    assert terminal.end() == 2
-    assert b"\x1b[" not in terminal.sent
-    assert b"jobdeck list" in terminal.sent
+def test_a_terminal_that_cannot_draw_is_told_so_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], term: str
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("jobdeck_tui.safety.sys", a_terminal(drawn_on=True))
+    assert run(NOBODY, None) == 2
+    said = "".join(capsys.readouterr())
+    assert "\x1b" not in said
+    assert "jobdeck list" in said
 
 
-def test_without_a_terminal_nothing_is_drawn() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", START, NOBODY], capture_output=True, stdin=subprocess.DEVNULL, timeout=30
-    )
-    assert done.returncode == 2
-    assert b"\x1b" not in done.stderr + done.stdout
-    assert b"needs a terminal" in done.stderr
+def test_without_a_terminal_nothing_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("jobdeck_tui.safety.sys", a_terminal(drawn_on=False))
+    assert run(NOBODY, None) == 2
+    said = "".join(capsys.readouterr())
+    assert "\x1b" not in said
+    assert "needs a terminal" in said
 
 
 def test_a_crash_report_shows_no_variable() -> None:

@@ -1,23 +1,16 @@
 """R37: keys that arrive faster than the screen follows never act on what nobody saw."""
 
-import asyncio
-import json
 import os
-from collections.abc import Iterator
 
 import pytest
-from jobdeck_tui.client.api import Api
-from jobdeck_tui.client.models import Job
 from jobdeck_tui.screens.dialogs import Question, TypedQuestion
 from jobdeck_tui.screens.job import JobScreen
 from jobdeck_tui.widgets.filter_line import FilterInput
+from running_backend import RunningBackend
 from textual.pilot import Pilot
 
 from .deck_driver import Clock, a_deck, a_job, burst, in_a_deck, program, running, screen_text
-from .processes import backend, wait_until
 from .test_deck_terminal import Terminal
-
-LONG = json.dumps({"stages": [{"name": "only", "seconds": 60}]})
 
 
 async def settled(pilot: Pilot[int], clock: Clock) -> None:
@@ -84,25 +77,12 @@ async def test_r37_a_job_just_opened_is_not_cancelled_by_a_key_typed_ahead_and_t
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A backend with two long jobs."""
-    with backend(tmp_path_factory.mktemp("ahead") / "state") as instance:
-        for job_id in ("long-1", "long-2"):
-            asyncio.run(submit(instance.url, job_id))
-        yield instance.url
-
-
-async def submit(url: str, job_id: str) -> None:
-    async with Api(url) as api:
-        await api.submit({"agent_type": "probe", "input": LONG, "job_id": job_id, "deadline_seconds": 300})
-
-
-def jobs(url: str) -> dict[str, Job]:
-    async def read() -> dict[str, Job]:
-        async with Api(url) as api:
-            return {job.job_id: job async for page in api.pages() for job in page.jobs}
-
-    return asyncio.run(read())
+def long_jobs(backend: RunningBackend) -> tuple[str, ...]:
+    jobs = ("long-1", "long-2")
+    for job_id in jobs:
+        backend.submit({"name": "only", "seconds": 60}, job_id=job_id, deadline_seconds=300)
+        backend.wait_for_stage(job_id, "only")
+    return jobs
 
 
 @pytest.mark.parametrize(
@@ -114,14 +94,18 @@ def jobs(url: str) -> dict[str, Job]:
     ],
     ids=["filter", "question", "job"],
 )
-def test_r37_a_burst_in_a_real_terminal_acts_on_nothing(url: str, typed: bytes, then: bytes) -> None:
-    wait_until(lambda: all(job.state == "running" for job in jobs(url).values()))
-    before = {job_id: job.version for job_id, job in jobs(url).items()}
-    terminal = Terminal(url)
+def test_r37_a_burst_in_a_real_terminal_acts_on_nothing(
+    backend: RunningBackend, long_jobs: tuple[str, ...], typed: bytes, then: bytes
+) -> None:
+    def transitions() -> list[list[str]]:
+        return [backend.transitions(job_id) for job_id in long_jobs]
+
+    before = transitions()
+    terminal = Terminal(backend.url)
     terminal.read_until(b"LIVE")
     terminal.read_until(b"long-2")
     os.write(terminal.main, typed)
     terminal.read_until(then)
     os.write(terminal.main, b"\x03")
     assert terminal.end() == 0
-    assert {job_id: job.version for job_id, job in jobs(url).items()} == before
+    assert transitions() == before

@@ -27,6 +27,7 @@ COMMANDS = {
     "why": ("whole", "Say why a job is where it is."),
     "overview": ("whole", "Print the whole in a few lines."),
     "cluster": ("whole", "Print Dask's tasks and workers, and where it and the records disagree."),
+    "forecast": ("forecast", "Say when a job submitted now would be done."),
     "events": ("events", "Print the events of all jobs as they come."),
     "artifacts": ("artifacts", "List the files that a job left behind."),
     "fetch": ("artifacts", "Save a file of a job."),
