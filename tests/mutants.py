@@ -18,8 +18,11 @@ BACKEND = Path("backend/jobdeck_backend")
 TESTS_FAILED = 1
 """pytest's exit code; others mean that the test could not be run."""
 
-MODEL = "tests/model/test_command_machine.py"
-ALONE = "tests/flows/test_execution_alone.py"
+MODEL = "tests/model/test_command_machine.py::test_the_commands_do_what_the_model_says"
+ALONE = (
+    "tests/flows/test_execution_alone.py"
+    "::test_r20_once_a_checkpoint_exists_the_original_input_is_never_passed_again"
+)
 FOREIGN = (
     "tests/contract/test_operations_cluster.py"
     "::test_a_key_cancelled_by_a_foreign_client_is_told_and_its_job_given_again"
@@ -153,7 +156,10 @@ def main() -> int:
             killed = is_killed(tree, mutant)
             survivors += not killed
             took_s = time.monotonic() - began
-            print(f"{'killed' if killed else 'SURVIVED':9}{took_s:6.1f} s  {mutant.name}", flush=True)
+            by = mutant.killer.partition("::")[2]
+            print(
+                f"{'killed' if killed else 'SURVIVED':9}{took_s:6.1f} s  {mutant.name}, by {by}", flush=True
+            )
     return survivors
 
 

@@ -19,6 +19,7 @@ from running_backend import RunningBackend, wait_until
 
 STAGES = [{"name": f"s{number}", "seconds": 0.4} for number in range(5)]
 NAMES = [stage["name"] for stage in STAGES]
+DRILLS = "/v1/ops/drills"
 
 
 @pytest.fixture
@@ -50,6 +51,12 @@ def wait_for_workers(backend: RunningBackend, *names: str) -> None:
     wait_until(known, 60, what=f"workers {names} are known")
 
 
+def refused_drill(backend: RunningBackend, fault: str) -> tuple[str, str]:
+    """The code and the words by which a drill is refused."""
+    detail = backend.http.post(DRILLS, json={"fault": fault, "confirm": fault}).json()["detail"]
+    return detail["code"], detail["message"]
+
+
 def test_r23_an_absent_scheduler_is_waited_for_and_its_return_is_a_new_epoch(attach, dask) -> None:
     backend = attach()
     job_id = backend.submit(*STAGES)
@@ -62,12 +69,8 @@ def test_r23_an_absent_scheduler_is_waited_for_and_its_return_is_a_new_epoch(att
     pid = backend.wait_for_stage(job_id, "s1", 30)
     epoch, first_id = backend.epoch(), backend.overview()["scheduler"]["id"]
     assert backend.overview()["scheduler"]["state"] == "external"
-    assert (
-        "drills"
-        in backend.http.post(
-            "/v1/ops/drills", json={"fault": "worker-loss", "confirm": "worker-loss"}
-        ).json()["detail"]["message"]
-    )
+    code, words = refused_drill(backend, "stream-drop")
+    assert (code, "its Dask cluster is others'" in words) == ("not_allowed", True)
 
     scheduler.kill()
     wait_until(lambda: backend.overview()["scheduler"]["state"] == "lost", 5)
@@ -83,17 +86,29 @@ def test_r23_an_absent_scheduler_is_waited_for_and_its_return_is_a_new_epoch(att
     assert backend.overview()["scheduler"]["id"] != first_id
 
 
-def test_r23_an_external_worker_that_was_killed_is_missed_at_once(attach, dask) -> None:
+def test_r23_an_external_worker_that_was_killed_is_missed_at_once_and_no_drill_kills_one(
+    attach, dask
+) -> None:
     dask.scheduler()
-    backend = attach()
+    backend = attach(JOBDECK_ALLOW_DRILLS="true")
     dask.worker("one", **environment(backend))
     job_id = backend.submit(*STAGES)
-    os.kill(backend.wait_for_stage(job_id, "s2", 30), signal.SIGKILL)
+    victim = backend.wait_for_stage(job_id, "s0", 30)
+    code, words = refused_drill(backend, "worker-loss")
+    assert (code, "are others' to end" in words) == ("not_eligible", True)
+    answer = backend.http.post(DRILLS, json={"fault": "stream-drop", "confirm": "stream-drop"})
+    assert answer.status_code == 202, answer.text
+    drill = f"{DRILLS}/{answer.json()['id']}"
+    backend.wait_for_stage(job_id, "s2", 30)
+    os.kill(victim, signal.SIGKILL)
     dask.worker("two", **environment(backend))
     assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
     first, second = backend.attempts(job_id)
     assert (first.worker, first.end_reason, second.worker) == ("one", "worker lost", "two")
     backend.assert_no_stage_repeated(job_id, NAMES)
+    wait_until(lambda: backend.http.get(drill).json()["state"] != "running", 40, what="the drill ends")
+    verdicts = {step["name"]: step["verdict"] for step in backend.http.get(drill).json()["timeline"]}
+    assert "failed" not in verdicts.values(), verdicts
 
 
 def test_workers_that_cannot_run_jobs_are_named_with_the_reason_and_get_none(attach, dask) -> None:

