@@ -128,6 +128,19 @@ def test_a_job_that_dask_knew_before_the_picture_did_is_told_with_the_next_pictu
     assert "one" in changes.since_last_look(board.picture(max_age_s=0.0), {"one": "queued"}, now())
 
 
+def test_a_row_that_told_of_a_moment_no_picture_saw_is_corrected_by_the_next_one(database: Database) -> None:
+    board, changes = Board(database, lambda: snapshot(one="queued")), UnloggedChanges()
+    accept(database, "one")
+    deliver(database)
+    assert changes.since_last_look(board.picture(max_age_s=0.0), {}, now()) == set()
+    changes.sent(
+        {"one": State.BACKLOG}
+    )  # taken back from Dask to be given anew, and there again by the next look
+    assert changes.since_last_look(board.picture(max_age_s=0.0), {}, now()) == {"one"}
+    changes.sent({"one": State.QUEUED})
+    assert changes.since_last_look(board.picture(max_age_s=0.0), {}, now()) == set()
+
+
 def test_a_job_that_came_before_anything_could_be_predicted_is_told_when_it_can(database: Database) -> None:
     seen: list[Snapshot | None] = [snapshot()]
     board, changes = Board(database, lambda: seen[-1]), UnloggedChanges()

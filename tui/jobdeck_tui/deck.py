@@ -252,7 +252,8 @@ class Deck:
 
     def time_words(self, at: float | None) -> str:
         """A moment of a log in eight cells: its time of day, or how long ago it was."""
-        return f"{age(self.now() - at):>8}" if self.relative_times and at is not None else clock(at)
+        words = age(self.now() - at) if self.relative_times and at is not None else clock(at)
+        return f"{words:>8}"
 
     def notice(self, now: float) -> Notice | None:
         """What was said last, while it is to be shown."""

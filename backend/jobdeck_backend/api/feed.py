@@ -191,11 +191,14 @@ class Feed(Loop):
             part = job_ids[start : start + ROWS_A_FRAME]
             last = start + ROWS_A_FRAME >= len(job_ids)
             # Only the last frame's cursor says that everything up to it was sent.
-            frame = await asyncio.to_thread(self._rows_frame, part, place if last else None)
+            cursor, to_all = place if last else None, subscriptions is self._subscriptions
+            frame = await asyncio.to_thread(self._rows_frame, part, cursor, to_all=to_all)
             self._push(subscriptions, frame)
 
-    def _rows_frame(self, job_ids: Sequence[str], place: str | None) -> bytes:
+    def _rows_frame(self, job_ids: Sequence[str], place: str | None, *, to_all: bool) -> bytes:
         views, at = self._board.load(job_ids), now()
+        if to_all:
+            self._unlogged.sent({view.source.job_id: view.state for view in views})
         cursor = b"" if place is None else f"id: {place}\n".encode()
         return cursor + control("jobs", {"jobs": [shapes.job_row(view, at) for view in views]})
 

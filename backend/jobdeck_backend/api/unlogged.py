@@ -19,18 +19,22 @@ NOTHING: Prediction = (None, False)
 
 
 class UnloggedChanges:
-    """Remembers the last look and tells which jobs differ from it."""
+    """Remembers the last look and the rows that were sent, and tells which jobs differ from them.
+
+    A row is made when it is sent, so it may know of a moment that no look sees: it is held against the next one.
+    """
 
     def __init__(self) -> None:
         self._dask_states: Mapping[str, str] = {}
-        self._states: Mapping[str, State] = {}
+        self._states: Mapping[str, State] | None = None
+        self._sent: dict[str, State] = {}
         self._told: dict[str, Prediction] | None = None
         self._heartbeats_due = 0.0
 
     def since_last_look(self, picture: Picture, dask_states: Mapping[str, str], now: float) -> set[str]:
         """The unfinished jobs of which something changed. One that went has told so in the log.
 
-        So has one that came, but its row was made before this picture: what Dask and the forecast say is news.
+        So has one that came, but before this picture: what Dask and the forecast say of it is news.
         """
         changed: set[str] = set()
         if dask_states is not self._dask_states:
@@ -39,7 +43,8 @@ class UnloggedChanges:
                 job_id for job_id in picture.states if before.get(job_id) != dask_states.get(job_id)
             )
         if picture.states is not self._states:
-            known, self._states = self._states, picture.states
+            known = self._sent if self._states is not None else picture.states
+            self._states, self._sent = picture.states, dict(picture.states)
             changed.update(job_id for job_id, state in picture.states.items() if known.get(job_id) != state)
             if picture.slots_total:  # without a slot nothing is predicted: that is soon over, and no news
                 changed |= self._moved_predictions(picture)
@@ -47,6 +52,10 @@ class UnloggedChanges:
             self._heartbeats_due = now + HEARTBEAT_S
             changed.update(job_id for job_id, state in picture.states.items() if state is State.RUNNING)
         return changed
+
+    def sent(self, states: Mapping[str, State]) -> None:
+        """The states that rows have just told."""
+        self._sent.update(states)
 
     def _moved_predictions(self, picture: Picture) -> set[str]:
         before, self._told = self._told, {}

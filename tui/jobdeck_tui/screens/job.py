@@ -24,9 +24,10 @@ from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.panes import Panes
 from jobdeck_tui.widgets.tab_line import TabLine
 from jobdeck_tui.widgets.text_line import TextLine
-from jobdeck_tui.widgets.text_pane import TextPane
+from jobdeck_tui.widgets.text_pane import TextPane, wrapped
 
 TABS = ("stages", "events", "effects", "artifacts", "report", "record", "raw")
+EXPLAINED_ROWS = 3
 WAITS = frozenset({"backlog", "waiting", "queued", "assigned", "held"})
 BESIDE_FROM_COLUMNS = 200
 LEFT, RIGHT = "stages", "record"
@@ -142,15 +143,17 @@ class JobScreen(ActingScreen):
         self._draw_tabs()
 
     def _draw_facts(self, job: Job, now: float) -> None:
-        """Two lines; a third where the second has to say in words why nothing happens."""
+        """Two lines; more where the second has to say in words why nothing happens."""
         head, why = facts(job, now, self.size.width), self.view.why(job) if job.state in WAITS else ""
         if why:
             head[1] = [(f" {why}", "notice")]
         if countdown := self.deck.act_words(job.job_id, now):
             head[1] = [(f" {countdown}", "warn")]
-        line = self.query_one("#facts", TextLine)
-        line.set_class(bool(why) or job.state == "failed", "-explained")
-        line.show([*head[0], ("\n", ""), *head[1]])
+        line, explained = self.query_one("#facts", TextLine), bool(why) or job.state == "failed"
+        rows = wrapped(head[1], max(line.size.width, 1)) if explained else head[1:]
+        line.styles.height = 1 + min(len(rows), EXPLAINED_ROWS)
+        below = [piece for row in rows[:EXPLAINED_ROWS] for piece in (("\n", ""), *row)]
+        line.show([*head[0], *below, ("⋯" if len(rows) > EXPLAINED_ROWS else "", "")])
 
     def _draw_panes(self, now: float) -> None:
         detail = self.view.detail
