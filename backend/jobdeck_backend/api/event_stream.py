@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import anyio
 import orjson
 import structlog
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import EventSourceResponse
 from starlette.types import Message, Receive, Scope, Send
 
 log = structlog.get_logger(__name__)
@@ -16,7 +16,7 @@ SEND_TIMEOUT_S = 30
 PIECE_BYTES = 256 << 10
 FAREWELL_S = 0.9
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-_KEEPALIVE = ServerSentEvent(comment="keepalive", sep="\n")
+_KEEPALIVE: Message = {"type": "http.response.body", "body": b": keepalive\n\n", "more_body": True}
 
 
 class _ReaderGoneError(Exception):
@@ -28,26 +28,49 @@ class EventStream(EventSourceResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
+        line = _Line(send)
         try:
-            await super().__call__(scope, receive, _in_pieces(send))
+            async with asyncio.TaskGroup() as group:
+                comments = group.create_task(line.fill_silence())
+                await super().__call__(scope, receive, line.send)
+                comments.cancel()
         except* _ReaderGoneError:
             log.warning("a stream's reader took nothing; its connection is ended", path=scope["path"])
 
 
-def _in_pieces(send: Send) -> Send:
-    """A frame of many megabytes has its time for each piece; a keepalive never comes between two of them."""
-    turn = asyncio.Lock()
+class _Line:
+    """What one reader is sent. A frame of many megabytes has its time for each piece; nothing comes between two of
+    them, and a comment after every silence."""
 
-    async def send_pieces(message: Message) -> None:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._turn = asyncio.Lock()
+        self._time = asyncio.get_running_loop().time
+        self._said_at = self._time()
+        self._open = False
+
+    async def send(self, message: Message) -> None:
+        """ASGI."""
         body = message.get("body", b"")
-        async with turn:
+        async with self._turn:
             if len(body) <= PIECE_BYTES:
-                await _send_in_time(send, message)
-                return
-            for start in range(0, len(body), PIECE_BYTES):
-                await _send_in_time(send, {**message, "body": body[start : start + PIECE_BYTES]})
+                await _send_in_time(self._send, message)
+            else:
+                for start in range(0, len(body), PIECE_BYTES):
+                    await _send_in_time(self._send, {**message, "body": body[start : start + PIECE_BYTES]})
+            self._open = message["type"] == "http.response.start" or message["more_body"]
+            self._said_at = self._time()
 
-    return send_pieces
+    async def fill_silence(self) -> None:
+        """For as long as there is one: a thousand idle streams wake for nothing else."""
+        while True:
+            await asyncio.sleep(self._said_at + KEEPALIVE_S - self._time())
+            async with self._turn:
+                if self._time() < self._said_at + KEEPALIVE_S:
+                    continue
+                if self._open:
+                    await _send_in_time(self._send, _KEEPALIVE)
+                self._said_at = self._time()
 
 
 async def _send_in_time(send: Send, message: Message) -> None:
@@ -62,8 +85,7 @@ def respond(frames: AsyncIterator[bytes]) -> EventSourceResponse:
     """Serve pre-encoded frames as an event stream."""
     return EventStream(
         frames,
-        ping=KEEPALIVE_S,
-        ping_message_factory=lambda: _KEEPALIVE,
+        ping=0,  # comments are ours: the library sends them whatever else was said, at twice the cost
         # Present so that the library waits: the frames end by themselves when the server stops.
         shutdown_event=anyio.Event(),
         shutdown_grace_period=FAREWELL_S,
