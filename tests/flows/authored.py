@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobdeck_backend import logs
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery, effects, operators
 from jobdeck_backend.commands.operators import By
@@ -25,8 +24,6 @@ from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.registry import Workflow, WorkflowResult
 from langgraph.graph import StateGraph
-
-logs.configure_ours()  # as in a worker's process
 
 JOB = "job-1"
 ASKED_BY = "operator"

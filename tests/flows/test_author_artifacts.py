@@ -173,6 +173,12 @@ def test_bytes_that_are_not_what_their_name_says_are_refused(job: AuthoredJob) -
     assert list(job.files.digests()) == []
 
 
+def test_a_file_whose_name_is_no_text_is_kept_by_a_name_that_is(job: AuthoredJob) -> None:
+    assert run(job, lambda directory: (directory / "a\udcff\n.txt").write_text("a")) is Status.SUCCESS
+    (kept,) = job.artifacts()
+    assert (kept.filename, kept.file_path) == ("a__.txt", "a?\n.txt")
+
+
 @pytest.mark.parametrize("settings", [LIMITS])
 def test_quotas_are_kept_before_anything_is_read(job: AuthoredJob) -> None:
     def write(directory: Path) -> None:

@@ -103,6 +103,7 @@ def test_a_tools_output_is_bounded_and_says_how_long_it_was(tmp_path):
     recorder, run = run_graph(tmp_path, work)
     asyncio.run(run)
     output = recorder.of("tool.end")[0]["data"]["output"]
+    assert recorder.of("workflow.start")[0]["data"] == {"input": {"rounds": 0}}
     assert output.startswith("x" * TOOL_OUTPUT_CHARACTERS_MAX)
     assert output.endswith("(50,000 characters in all)")
 

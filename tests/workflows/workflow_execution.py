@@ -82,6 +82,10 @@ class DirectoryArtifacts:
     def add(self, path, **words) -> None:
         self.declared[Path(path).name] = words
 
+    def keep_text(self, path: str, text: str, *, title: str) -> str:
+        self.add(path, title=title)
+        return path
+
     def checkpoint(self, *, everything: bool) -> None:
         """There is nobody to keep them for."""
 
