@@ -44,6 +44,7 @@ from jobdeck_tui.screens.my_acts import MyActsScreen
 from jobdeck_tui.screens.queues import QueuesScreen
 from jobdeck_tui.screens.recovery import RecoveryScreen
 from jobdeck_tui.styles import SHEETS, VARIABLES
+from jobdeck_tui.styles.parsed_once import DeckStylesheet
 from jobdeck_tui.text.format import plural
 from jobdeck_tui.view_file import ViewFile
 
@@ -98,6 +99,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.log_path: Path | None = None
         self.set_keymap({})
         self.use_themes()
+        self.stylesheet = DeckStylesheet(variables=self.get_css_variables())
         self.link = Link(self, self.deck, reach, self.give_up)
         self.farewell = ""
         self.profiles: Mapping[str, Profile] = {}
