@@ -243,7 +243,7 @@ class LeaseLost(JobdeckError):  # noqa: N818
 
 
 class StartRefused(JobdeckError):  # noqa: N818
-    """The program cannot start; ``exit_code`` as the README lists them."""
+    """The program cannot start; ``exit_code`` as docs/commands.md lists them."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
