@@ -110,10 +110,8 @@ def go_wrong(backend: RunningBackend) -> None:
     wait_until(lambda: backend.overview()["counts"]["held"] == 1, 30)
 
 
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
-def test_a_whole_incident_is_handled_by_keys_at_80x24_without_colour(
-    tmux: Tmux, backend: RunningBackend
-) -> None:
+def gives_the_job_time(tmux: Tmux, backend: RunningBackend) -> None:
+    """It rings: a job will be too late; why, until when it would be of use, and before whom."""
     tmux.until("woken", "✔ LIVE", " PROD ", "nightly-00", "⏸ 1")
     invoice = {"agent_type": "contract_review", "queue": "billing", "deadline_seconds": 90}
     backend.submit_text("MIT License", job_id="invoice-2291", **invoice)
@@ -134,6 +132,9 @@ def test_a_whole_incident_is_handled_by_keys_at_80x24_without_colour(
     tmux.keys("y")
     tmux.until("moved-up", "priority moved from 0 to 1")
 
+
+def frees_the_slots(tmux: Tmux) -> None:
+    """What can wait is paused, what is in the way is cancelled."""
     tmux.keys("6")
     tmux.until("queues", "nightly", "billing", "p Pause")
     tmux.keys("G")
@@ -164,6 +165,9 @@ def test_a_whole_incident_is_handled_by_keys_at_80x24_without_colour(
     tmux.keys("Escape")
     tmux.until("saved", "invoice-2291 ✔ DONE")
 
+
+def says_what_happened(tmux: Tmux) -> None:
+    """A job is held: whether it charged, only a person can find out."""
     tmux.keys("/")
     tmux.types("state:held")
     tmux.keys("Enter")
@@ -181,6 +185,9 @@ def test_a_whole_incident_is_handled_by_keys_at_80x24_without_colour(
     tmux.keys("y")
     tmux.until("resumed", "✔ DONE")
 
+
+def leaves_evidence(tmux: Tmux) -> None:
+    """For those who come in the morning."""
     tmux.keys("7")
     tmux.until("failures", "3 jobs failed, of 1 kind")
     tmux.keys("Enter")
@@ -202,6 +209,15 @@ def test_a_whole_incident_is_handled_by_keys_at_80x24_without_colour(
     assert "in the way of invoice-2291" in audit
     tmux.keys("q")
 
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
+def test_a_whole_incident_is_handled_by_keys_at_80x24_without_colour(
+    tmux: Tmux, backend: RunningBackend
+) -> None:
+    gives_the_job_time(tmux, backend)
+    frees_the_slots(tmux)
+    says_what_happened(tmux)
+    leaves_evidence(tmux)
     assert backend.record("invoice-2291").status == "success"
     assert [path.name for path in tmux._directory.glob("*.tar.gz")] == ["jobdeck-invoice-2291.tar.gz"]
     assert backend.violations() == []
