@@ -6,11 +6,10 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 from jobdeck_tui.client.models import STATES
-from jobdeck_tui.core.columns import COLUMNS, GUTTER, cell, display_state, header, row, row_width, visible
+from jobdeck_tui.core.columns import COLUMNS, GUTTER, cell, display_state, visible
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.selection import Selection
 from jobdeck_tui.core.sort import COLUMN_KEYS, next_column, order
-from jobdeck_tui.text.format import cells
 
 from .rows import NOW, job
 
@@ -116,16 +115,14 @@ def test_marks_follow_ids_and_a_range_marks_only_what_is_shown():
     assert len(marks) == 0
 
 
-def test_id_state_and_left_are_shown_at_every_width_and_rows_fit():
+def test_id_state_and_left_are_shown_at_every_width_and_all_columns_fit():
     for width in (30, 40, 60, 79, 80, 100, 120, 132, 200):
         columns = visible(width)
         keys = [column.key for column in columns]
         assert {"id", "state", "left"} <= set(keys)
         assert len(keys) == len(set(keys))
-        for state in (*STATES, "ghost", "cancelling"):
-            shown = row(job(state=state, note="日本語" * 40, workflow="x" * 99), columns, NOW)
-            assert cells(shown) == cells(header(columns)) == row_width(columns)
-        assert row_width(columns) + GUTTER <= max(width, 35)
+        spaces = len(columns) - 1
+        assert sum(column.width for column in columns) + spaces + GUTTER <= max(width, 35)
 
 
 def test_columns_drop_by_priority():

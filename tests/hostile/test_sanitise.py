@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jobdeck_tui.text.sanitise import MARKS_MAX, block, delete_unsafe, is_safe, one_line
+from jobdeck_tui.text.sanitise import MARKS_MAX, block, is_safe, one_line
 
 from .corpus import ACTIVE, HOSTILE
 
@@ -63,7 +63,6 @@ def test_r38_the_hostile_corpus_comes_out_safe():
     for text in HOSTILE:
         assert is_safe(one_line(text)), text[:80]
         assert is_safe(block(text), lines=True), text[:80]
-        assert is_safe(delete_unsafe(text)), text[:80]
         one_line(text).encode()
         block(text).encode()
 

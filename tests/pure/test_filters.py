@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from job_views import NOW, running, view
 from jobdeck_backend.errors import InvalidInput
-from jobdeck_backend.jobs.filter_terms import FIELDS
-from jobdeck_backend.jobs.filters import compile_filter
+from jobdeck_backend.jobs.filter_terms import FIELDS, parse
+from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_backend.jobs.orders import Order
 from jobdeck_backend.jobs.view import JobView
 
@@ -25,7 +25,7 @@ UNANSWERED = view(
 
 
 def found(text: str) -> list[str]:
-    matches = compile_filter(text)
+    matches = compile_terms(parse(text))
     return [one.source.job_id[:4] for one in ALL if matches(one, NOW)]
 
 
@@ -62,7 +62,7 @@ def test_a_filter_finds_what_it_says(text: str, expected: list[str]) -> None:
 
 def test_an_unknown_field_is_refused_naming_the_fields_there_are() -> None:
     with pytest.raises(InvalidInput) as refused:
-        compile_filter("colour:red")
+        compile_terms(parse("colour:red"))
     assert "colour" in refused.value.message
     assert all(field in refused.value.message for field in FIELDS)
 
@@ -70,13 +70,13 @@ def test_an_unknown_field_is_refused_naming_the_fields_there_are() -> None:
 @pytest.mark.parametrize("text", ["state:lost", "left<soon", "queue<3", "try:", "left<", "a " * 60])
 def test_a_value_that_cannot_be_used_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
-        compile_filter(text)
+        compile_terms(parse(text))
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_a_filter_or_is_refused(text: str) -> None:
     try:
-        matches = compile_filter(text)
+        matches = compile_terms(parse(text))
     except InvalidInput:
         return
     for one in ALL:
@@ -116,6 +116,6 @@ def test_an_unknown_order_is_refused_naming_those_there_are() -> None:
 
 
 def test_r37_a_cancel_that_no_thread_is_left_to_acknowledge_is_not_pending() -> None:
-    assert not compile_filter("state:cancelling")(UNANSWERED, NOW)
-    assert compile_filter("state:cancelled")(UNANSWERED, NOW)
-    assert compile_filter("state:finished")(UNANSWERED, NOW)
+    assert not compile_terms(parse("state:cancelling"))(UNANSWERED, NOW)
+    assert compile_terms(parse("state:cancelled"))(UNANSWERED, NOW)
+    assert compile_terms(parse("state:finished"))(UNANSWERED, NOW)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from job_views import NOW, OPEN, running, view
 from jobdeck_backend.api.shapes import job_row
 from jobdeck_backend.errors import InvalidInput
-from jobdeck_backend.jobs.filter_terms import FIELDS
-from jobdeck_backend.jobs.filters import compile_filter
+from jobdeck_backend.jobs.filter_terms import FIELDS, parse
+from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_tui.client import decode
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import JOBS
@@ -98,7 +98,7 @@ REFUSED = [
 def by_server(text: str) -> list[str] | None:
     """What the server finds; None where it refuses."""
     try:
-        matches = compile_filter(text)
+        matches = compile_terms(parse(text))
     except InvalidInput:
         return None
     return [one.source.job_id for one in VIEWS if matches(one, NOW)]

@@ -11,7 +11,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery, execution, operators
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.jobs.filter_terms import FIELDS, STATE_WORDS, parse
-from jobdeck_backend.jobs.filters import compile_filter, compile_terms
+from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_backend.jobs.orders import Order
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.scheduling.views import views
@@ -93,7 +93,7 @@ def test_the_database_finds_what_the_rows_would_answer(database: Database) -> No
         everything = rows(tx, Search.of((), at), at)
         assert len(everything) == 11
         for text in (*FILTERS, *(f"!{text}" for text in FILTERS if " " not in text)):
-            matches = compile_filter(text)
+            matches = compile_terms(parse(text))
             expected = {view.source.job_id for view in everything if matches(view, at)}
             search = Search.of(parse(text), at)
             left = rows(tx, search, at)

@@ -269,7 +269,6 @@ class DeckApp(Comfort, inherit_bindings=False):
         if not self.profiles:
             self.tell("No other server is known: 'jobdeck config' says where profiles are written.")
             return
-
         options = [(one.name, server_words(one)) for one in self.profiles.values()]
         self.push_screen(Choice("Which server?", options, self.profile_name), self.go_to_server)
 

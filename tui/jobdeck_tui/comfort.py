@@ -94,9 +94,8 @@ class Comfort(GatedApp, inherit_bindings=False):
 
     def copy_words(self, words: str, what: str) -> None:
         """Copies a text, and says what became of it."""
-        apart = (
-            self.is_headless or self.is_web
-        )  # then the environment says nothing of the operator's terminal
+        # Then the environment says nothing of the operator's terminal.
+        apart = self.is_headless or self.is_web
         said = copy(words, self.state_directory, self.copy_to_clipboard, {} if apart else os.environ)
         severity = "information" if said.arrived else "warning"
         self.tell(f"{what}: {said.words}", severity=severity, seconds=SAID_SECONDS)

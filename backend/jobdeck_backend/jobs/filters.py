@@ -11,7 +11,6 @@ from jobdeck_backend.jobs.filter_terms import (
     STATE_WORDS,
     Term,
     is_pattern,
-    parse,
 )
 from jobdeck_backend.jobs.states import State
 from jobdeck_backend.jobs.view import JobView
@@ -49,16 +48,11 @@ _NUMBERS: dict[str, Callable[[JobView, float], float | None]] = {
 }
 
 
-def compile_filter(text: str) -> Predicate:
-    """A filter as a predicate over (row, now in Unix seconds); an empty one lets everything pass.
-
-    Raises ``InvalidInput`` naming the fields there are, or the value that cannot be used.
-    """
-    return compile_terms(parse(text))
-
-
 def compile_terms(terms: Iterable[Term]) -> Predicate:
-    """The same of terms that were read."""
+    """A filter's terms as a predicate over (row, now in Unix seconds); without any, everything passes.
+
+    Raises ``InvalidInput`` naming a value that cannot be used.
+    """
     tests = [_test(term) for term in terms]
     return lambda view, now: all(test(view, now) for test in tests)
 

@@ -101,8 +101,7 @@ class Acts:
                 now,
                 due_at,
                 Phase.GRACE,
-                "",
-                extend_seconds,
+                extend_seconds=extend_seconds,
             )
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import NONE, age, cells, elapsed, fit, short_id, signed, state_label, time_left
+from jobdeck_tui.text.format import NONE, age, elapsed, short_id, signed, state_label, time_left
 
 GUTTER = 4
 """Cells that are no column's: the mark and its sides before the first, the scrollbar behind the last."""
@@ -127,18 +127,3 @@ _CELLS: dict[str, Callable[[Job, float], str]] = {
 def cell(job: Job, key: str, now: float) -> str:
     """Give the text of one cell, not yet fitted to its width; ``now`` in Unix seconds."""
     return _CELLS[key](job, now)
-
-
-def row(job: Job, columns: tuple[Column, ...], now: float) -> str:
-    """Give one whole row as plain text, without the gutter."""
-    return " ".join(fit(cell(job, column.key, now), column.width, right=column.right) for column in columns)
-
-
-def header(columns: tuple[Column, ...]) -> str:
-    """Give the header row as plain text, without the gutter."""
-    return " ".join(fit(column.title, column.width, right=column.right) for column in columns)
-
-
-def row_width(columns: tuple[Column, ...]) -> int:
-    """Cells one row takes, without the gutter."""
-    return cells(header(columns))

@@ -14,13 +14,8 @@ from jobdeck_tui.text.format import NONE, age, duration, number, plural
 from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
 
-DEPTHS = {
-    "backlog": "backlog",
-    "waiting": "waiting",
-    "queued": "queued",
-    "running": "running",
-    "held": "held",
-}
+DEPTHS = ("backlog", "waiting", "queued", "running", "held")
+"""Columns that are states, each in its state's look."""
 
 
 class QueuesScreen(TableScreen):
@@ -83,7 +78,7 @@ class QueuesScreen(TableScreen):
         if key in DEPTHS:
             extra = queue.depth.get("assigned", 0) if key == "running" else 0
             count = queue.depth.get(key, 0) + extra
-            return Cell(number(count) if count else NONE, DEPTHS[key] if count else "faint")
+            return Cell(number(count) if count else NONE, key if count else "faint")
         match key:
             case "name":
                 return Cell(queue.name, "strong")

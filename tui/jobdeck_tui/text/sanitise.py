@@ -100,13 +100,6 @@ def is_safe(text: str, *, lines: bool = False) -> bool:
     return (_UNSAFE if lines else _UNSAFE_OR_NEWLINE).search(text) is None
 
 
-def delete_unsafe(text: str) -> str:
-    """Drop every unsafe character, newlines too: the last net below the widgets."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _UNSAFE_OR_NEWLINE.sub("", text)
-
-
 def _clean(text: str, newline: str, table: dict[int, str]) -> str:
     text = _ESCAPE.sub("", text)
     text = _NEWLINE.sub(newline, text)
