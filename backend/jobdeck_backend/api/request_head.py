@@ -13,7 +13,7 @@ HEAD_BYTES_MAX = 512 << 10
 
 
 class BoundedHeadProtocol(HttpToolsProtocol):
-    """Uvicorn's, ending a connection on which for ``HEAD_BYTES_MAX`` neither a head nor a piece of a body ended."""
+    """Uvicorn's, ending a connection on which for ``HEAD_BYTES_MAX`` no head and no piece of a body ended."""
 
     _unfinished_bytes = 0
 
