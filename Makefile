@@ -7,7 +7,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults mutants check fix screenshots snapshots bench clean
+.PHONY: help demo test faults mutants conformance check fix screenshots snapshots bench clean
 
 help:  ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,9 @@ faults: .venv/dev  ## Run the tests that kill and stop processes (SEED=n or n-m:
 
 mutants: .venv/dev  ## Put faults in on purpose: each must be found by a test
 	@$(BIN)/python tests/mutants.py
+
+conformance: .venv/dev  ## Hold a server to both contracts: URL=http://… (without one: a server started for it)
+	@JOBDECK_CONFORMANCE_URL=$(URL) $(BIN)/python -m pytest tests/conformance
 
 check: .venv/dev  ## Lint, format, types and the house rules
 	@$(BIN)/ruff check .

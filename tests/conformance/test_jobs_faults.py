@@ -23,7 +23,8 @@ def stored(frames: list[Frame]) -> list[Frame]:
 
 
 def test_fault_01_04_a_replay_and_the_state_have_no_limit_and_the_report_comes_last(caller: Caller) -> None:
-    job_id = caller.submit({"name": "talk", "events": REPLAYED}, output="the report")
+    late = {"name": "late", "artifact_bytes": 10}
+    job_id = caller.submit({"name": "talk", "events": REPLAYED}, late, output="the report")
     caller.wait_for(job_id, "success", timeout_s=60)
     frames = caller.events(job_id)
     assert [frame.id for frame in stored(frames)] == list(range(1, len(stored(frames)) + 1))
@@ -31,6 +32,8 @@ def test_fault_01_04_a_replay_and_the_state_have_no_limit_and_the_report_comes_l
     assert stored(frames)[-1].event == "workflow.end"
     assert frames[-1].data["status"] == "success"
     assert caller.get(job_id, "/report").json()["report"] == "the report"
+    state = caller.get(job_id, "/state").json()["artifacts"]
+    assert [one["file_path"] for one in state["files"]] == ["late.txt"], "what was told last is in it"
 
 
 def test_fault_02_ids_that_differ_by_a_hyphen_share_no_event(caller: Caller) -> None:

@@ -229,11 +229,48 @@ def test_an_expired_job_says_so(caller: Caller) -> None:
     assert body["error"].startswith("expired:")
 
 
+@pytest.mark.parametrize(
+    ("body", "content_type", "kind", "loc"),
+    [
+        (b'{"input_message":', "application/json", "json_invalid", ["body", 17]),
+        (b"{} {}", "application/json", "json_invalid", ["body", 3]),
+        (b"[]", "application/json", "model_attributes_type", ["body"]),
+        (b'{"input_message": "x"}', "text/plain", "model_attributes_type", ["body"]),
+        (b'{"input_message": "x"}', "application/x-www-form-urlencoded", "model_attributes_type", ["body"]),
+        (b'{"input_message": "x"}', None, "model_attributes_type", ["body"]),
+        (b'{"input_message": "x", "sync_timeout": NaN}', "application/json", None, ["body", "sync_timeout"]),
+        (
+            b'{"input_message": "x", "sync_timeout": 1e400}',
+            "application/json",
+            None,
+            ["body", "sync_timeout"],
+        ),
+    ],
+)
+def test_a_body_that_is_no_request_is_422_in_pydantics_shape(
+    caller: Caller, body: bytes, content_type: str | None, kind: str | None, loc: list[Any]
+) -> None:
+    headers = {} if content_type is None else {"content-type": content_type}
+    answer = caller.http.post(WORKFLOW, content=body, headers=headers)
+    assert answer.status_code == 422
+    (problem,) = answer.json()["detail"]
+    assert (kind or problem["type"], problem["loc"]) == (problem["type"], loc)
+    if kind == "model_attributes_type":
+        assert problem["input"] in ([], body.decode())
+
+
+def test_a_body_that_is_not_utf_8_is_400(caller: Caller) -> None:
+    body, headers = b'{"input_message": "\xff"}', {"content-type": "application/json"}
+    answer = caller.http.post(WORKFLOW, content=body, headers=headers)
+    assert (answer.status_code, answer.json()) == (400, {"detail": "There was an error parsing the body"})
+
+
 @PATHS
 def test_an_unknown_job_is_404_and_other_methods_are_405_in_json(caller: Caller, path: str) -> None:
     answer = caller.generated("no such job", path)
     assert (answer.status_code, answer.json()) == (404, {"detail": "Job no such job not found"})
     assert caller.http.delete(f"{path}/job/x").json() == {"detail": "Method Not Allowed"}
+    assert caller.http.head(f"{path}/job/x").status_code == 405
     for missing in ("/jobs", "/job/x/cancel", "/job/", "/job/a%2Fb"):
         answer = caller.http.get(path + missing)
         assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})

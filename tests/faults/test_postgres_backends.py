@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
+from conformance.calling import Caller
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from postgres_server import PASSWORD, PostgresServer
@@ -17,6 +19,7 @@ from running_backend import JOBS, Frame, RunningBackend, wait_until
 
 STAGES = [{"name": f"s{number}", "seconds": 0.4, "events": 4} for number in range(5)]
 NAMES = [stage["name"] for stage in STAGES]
+STREAMS_EACH = 60
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,26 @@ def test_a_job_runs_and_streams_as_on_sqlite_and_the_password_is_told_to_nobody(
     said = everything_said(backend)
     assert PASSWORD not in said
     assert PASSWORD.replace("/", "%2F").replace(":", "%3A") not in said
+
+
+def test_faults_02_03_08_ids_share_no_channel_and_streams_no_connection_on_postgresql(
+    start, server: PostgresServer
+) -> None:
+    backend = start()
+    backend.wait_for_dask()
+    pair = [f"{'l' * 62}-1", f"{'l' * 62}_1"]
+    for job_id in pair:
+        backend.submit({"name": "talk", "seconds": 4, "events": 20}, job_id=job_id, output=job_id)
+    with Caller(backend.url) as caller, ExitStack() as stack:
+        streams = [(job_id, stack.enter_context(caller.stream(job_id))) for job_id in pair * STREAMS_EACH]
+        for _job_id, frames in streams:
+            next(frame for frame in frames if frame.event == "job.status")
+        sessions = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+        assert server.execute(sessions)[0][0] < STREAMS_EACH
+        for job_id, frames in streams:
+            stored = [frame for frame in frames if frame.id is not None]
+            assert stored[-1].id == backend.record(job_id).event_seq
+            assert stored[-1].data["data"]["output"] == job_id
 
 
 def test_r23_r20_a_killed_scheduler_and_a_killed_worker_cost_each_job_at_most_its_open_stage(start) -> None:
@@ -157,6 +180,7 @@ def test_r24_a_database_that_crashes_for_five_seconds_and_is_restarted_under_loa
     for job_id in running:
         assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["succeeded"]
         backend.assert_no_stage_repeated(job_id, NAMES)
+    assert sum(frame.data.get("name") == "log" for frame in frames) == 4 * len(STAGES), "nothing is dropped"
     stored = [frame.id for frame in frames if frame.id is not None]
     assert stored == list(range(1, backend.record(running[0]).event_seq + 1))
     wait_until(lambda: backend.overview()["streams"]["mode"] == "pubsub", 10, what="it listens again")

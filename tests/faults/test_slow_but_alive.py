@@ -23,7 +23,10 @@ def test_r24_a_worker_whose_event_loop_is_blocked_is_not_reaped(start_backend) -
 def test_r24_a_database_locked_for_five_seconds_costs_no_job_its_worker(start_backend) -> None:
     backend = start_backend(JOBDECK_HEARTBEAT_S="1", JOBDECK_HEARTBEAT_STALE_S="7")
     backend.wait_for_dask()
-    job_ids = [backend.submit({"name": "a", "seconds": 2}, {"name": "b", "seconds": 5}) for _ in range(2)]
+    job_ids = [
+        backend.submit({"name": "a", "seconds": 2, "events": 20}, {"name": "b", "seconds": 5, "events": 50})
+        for _ in range(2)
+    ]
     for job_id in job_ids:
         backend.wait_for_stage(job_id, "a")
     locker = sqlite3.connect(backend.state_dir / "jobdeck.db", timeout=30, isolation_level=None)
@@ -35,6 +38,9 @@ def test_r24_a_database_locked_for_five_seconds_costs_no_job_its_worker(start_ba
     for job_id in job_ids:
         assert backend.wait_for(job_id, timeout_s=30)["outcome"] == "succeeded"
         assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["succeeded"]
+        assert sum(frame.data.get("name") == "log" for frame in backend.events(job_id)) == 70, (
+            "nothing is dropped"
+        )
 
 
 def test_r19_a_poison_job_takes_no_innocent_with_it(start_backend) -> None:

@@ -1,13 +1,17 @@
 """What a hostile caller sends over HTTP: refused in JSON, soon, in flat memory, and never a server error."""
 
+import pickle
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from distributed import Client
 from running_backend import JOBS, RunningBackend
 
+LONG = '{"stages": [{"name": "long", "seconds": 60}]}'
 BODIES = [
     b"",
     b"null",
@@ -127,7 +131,14 @@ def test_a_body_of_200_mb_is_refused_early_and_memory_stays_flat(backend: Runnin
     assert memory(backend) - before < 32 << 20
 
 
-def test_a_callers_credentials_are_nowhere_on_disk(backend: RunningBackend) -> None:
+def held_by(dask_scheduler: Any) -> bytes:
+    """All that a scheduler holds of its tasks."""
+    return b"".join(
+        pickle.dumps((one.key, one.run_spec, one.annotations)) for one in dask_scheduler.tasks.values()
+    )
+
+
+def test_a_callers_credentials_are_nowhere_on_disk_nor_with_dask(backend: RunningBackend) -> None:
     secret = "s3cr3t-0123456789"
     headers = {
         "Authorization": f"Bearer {secret}.a.b",
@@ -135,11 +146,16 @@ def test_a_callers_credentials_are_nowhere_on_disk(backend: RunningBackend) -> N
         "X-API-Key": secret,
     }
     for path, body in (
-        (f"{JOBS}/submit", {"agent_type": "probe", "input": "{}", "job_id": "with-credentials"}),
+        (f"{JOBS}/submit", {"agent_type": "probe", "input": LONG, "job_id": "with-credentials"}),
         ("/v1/workflow/async", {"workflow": "probe", "input_message": "{}", "sync_timeout": 10}),
     ):
         assert backend.http.post(path, json=body, headers=headers).status_code in {200, 202}
-    backend.wait_for("with-credentials")
+    backend.wait_for_stage("with-credentials", "long")
+    with Client(backend.cluster()["scheduler"]["address"], set_as_default=False) as dask:
+        held = dask.run_on_scheduler(held_by)
+    assert b"with-credentials" in held
+    assert secret.encode() not in held
+    assert backend.http.post(f"{JOBS}/job/with-credentials/cancel").status_code == 200
     files = [path for path in backend.state_dir.rglob("*") if path.is_file()]
     assert files
     assert [path for path in [*files, backend.log] if secret.encode() in path.read_bytes()] == []
