@@ -111,7 +111,7 @@ def test_a_queue_is_paused_and_let_go_on_from_the_queues_screen(url: str) -> Non
             assert " p Pause" in screen_text(pilot)
             await press(pilot, "p")
             await until(pilot, lambda: any("night" in line and "⏸ PAUSED" in line for line in lines(pilot)))
-            said = "queue night is paused: it accepts jobs and starts none"
+            said = "queue night is paused: what Dask holds goes on, the rest waits"
             await until(pilot, lambda: said in screen_text(pilot))
             await submit(url, "waits", BAD, queue="night")
             await until(pilot, lambda: any("night" in one and " 1 " in one for one in lines(pilot)))

@@ -76,7 +76,8 @@ def facts(job: Job, now: float, width: int = 80) -> list[Row]:
     id_cells = next(room for least, room in ID_ROOM if width >= least)
     state = display_state(job)
     left = left_seconds(job, now)
-    took = (job.finished_at or now) - job.started_at if job.started_at else None
+    goes = job.finished or job.state == "running"
+    took = (job.finished_at or now) - job.started_at if job.started_at and goes else None
     queue = f"  queue {job.queue}" if job.queue != job.workflow else ""
     first: Row = [
         (f" {short_id(job.job_id, id_cells)} ", "strong"),

@@ -103,7 +103,9 @@ class Operations:
             then()
             if paused:
                 goes_on = self._wire.deck.key("resume")
-                return f"queue {queue} is paused: it accepts jobs and starts none; {goes_on} lets it go on"
+                return (
+                    f"queue {queue} is paused: what Dask holds goes on, the rest waits; {goes_on} lets it go"
+                )
             return f"queue {queue} goes on"
 
         self._act(ask, f"{'pause' if paused else 'resume'} {queue}")

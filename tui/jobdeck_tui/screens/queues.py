@@ -61,7 +61,7 @@ class QueuesScreen(TableScreen):
         paused = [queue.name for queue in queues if queue.paused]
         pieces: list[Piece] = [(f" {plural(len(queues), 'queue')}", "strong")]
         if paused:
-            pieces.append((f"  ⏸ {len(paused)} paused: accepted jobs wait, none starts", "warn"))
+            pieces.append((f"  ⏸ {len(paused)} paused: what Dask holds goes on, the rest waits", "warn"))
         else:
             pieces.append(("  none is paused. RISK: jobs predicted to miss their deadline.", "faint"))
         return pieces
@@ -123,8 +123,9 @@ class QueuesScreen(TableScreen):
         elif queue.paused is paused:
             self.program.tell(f"queue {queue.name} is {'paused already' if paused else 'not paused'}.")
         else:
-            waiting = sum(queue.depth.get(state, 0) for state in ("backlog", "waiting", "queued"))
-            stops = f"{plural(waiting, 'job')} wait there; none would start."
+            held = sum(queue.depth.get(state, 0) for state in ("waiting", "queued", "assigned"))
+            stays = f"{plural(queue.depth.get('backlog', 0), 'job')} in the backlog would wait"
+            stops = f"{stays}; {plural(held, 'job')} that Dask holds already would start all the same."
             notes = [stops if paused else "Its jobs start again."]
             do = partial(
                 self.program.link.operations.set_paused, queue.name, paused=paused, then=self.read_again
