@@ -157,13 +157,14 @@ def frees_the_slots(tmux: Tmux) -> None:
     tmux.keys("A", "c")
     tmux.until("cancel-two", "Cancel 2 jobs?", "2 of 2 jobs running now")
     tmux.keys("R")
+    tmux.until("reason", "Why cancel?")
     tmux.types("in the way of invoice-2291")
     tmux.keys("Enter")
     tmux.until("cancel-because", "because: in the way of invoice-2291")
     tmux.keys("y")
     tmux.until("slots-free", "seen: CANCELLED")
     tmux.keys("Escape")
-    tmux.until("saved", "invoice-2291 ✔ DONE")
+    tmux.until("saved", "⊘ 2  ✔ 3")
 
 
 def says_what_happened(tmux: Tmux) -> None:
