@@ -184,7 +184,7 @@ def says_what_happened(tmux: Tmux) -> None:
     tmux.keys("r")
     tmux.until("resume", "Resume 1 job?")
     tmux.keys("y")
-    tmux.until("resumed", "✔ DONE")
+    tmux.until("resumed", "Nothing is before it")
 
 
 def leaves_evidence(tmux: Tmux) -> None:
