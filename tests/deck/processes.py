@@ -29,10 +29,13 @@ def is_alive(pid):
 
 
 @contextmanager
-def backend(state_dir, *options):
-    """Run a real backend on ``state_dir``; what it leaves is held to the invariants."""
+def backend(state_dir, *options, made_up=False):
+    """Run a real backend on ``state_dir``; what it leaves is held to the invariants, made-up rows are not."""
     running = RunningBackend(state_dir, *options)
     try:
         yield running
     finally:
-        running.finish()
+        if made_up:
+            running.stop()
+        else:
+            running.finish()

@@ -59,7 +59,8 @@ def test_what_is_not_confirmed_or_not_possible_injects_nothing(
     assert code == 4
     assert "there is no worker w99" in complained
     assert recorded(backend) == before
-    without = start_backend("--no-drills", "--max-running-async-jobs", "1")
+    # Variables of the interpreter's are heeded by one that starts: what is started again is such a process.
+    without = start_backend("--no-drills", "--max-running-async-jobs", "1", PYTHONUNBUFFERED="1")
     for fault in ("stream-drop", "api-loss"):
         code, _, complained = drill(without, fault, "--yes")
         assert code == 4, complained
@@ -88,7 +89,9 @@ def test_an_interrupted_drill_is_healed_first(backend: RunningBackend) -> None:
 
 
 def test_r3_a_killed_backend_is_started_again_and_every_job_goes_on(start_backend) -> None:
-    backend = start_backend("--max-running-async-jobs", "2", JOBDECK_HEARTBEAT_EVENT_S="17")
+    backend = start_backend(
+        "--max-running-async-jobs", "2", JOBDECK_HEARTBEAT_EVENT_S="17", PYTHONUNBUFFERED="1"
+    )
     backend.wait_for_dask()
     running = [backend.submit(*STAGES) for _ in range(2)]
     queued = [backend.submit(*STAGES) for _ in range(3)]

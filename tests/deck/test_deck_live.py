@@ -95,7 +95,7 @@ def test_an_expired_job_is_granted_a_later_window_and_runs_again(url: str) -> No
             await until(pilot, lambda: on_row(pilot, "to-grant", "∅ EXPIRED"))
             deck = program(pilot).deck
             job = deck.jobs.get("to-grant")
-            program(pilot).link.acts.grant_and_resume(job, 300.0, deck.now())
+            program(pilot).link.acts.grant(job, 300.0, deck.now(), resume=True)
             await until(pilot, lambda: on_row(pilot, "to-grant", "▸ RUNNING"))
             await press(pilot, "c", "c")
             await until(pilot, lambda: on_row(pilot, "to-grant", "⊘ CANCELLED"))

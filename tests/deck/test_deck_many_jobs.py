@@ -24,7 +24,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A backend with more jobs than a deck keeps."""
     state_dir = tmp_path_factory.mktemp("many") / "state"
     fill(state_dir, COUNT)
-    with backend(state_dir) as instance:
+    with backend(state_dir, made_up=True) as instance:
         yield instance.url
 
 

@@ -15,7 +15,7 @@ async def _a_cluster(directory: Path) -> EmbeddedCluster:
     async def next_epoch() -> int:
         return 1
 
-    cluster = EmbeddedCluster(Settings(state_dir=directory), next_epoch, None)  # type: ignore[arg-type]
+    cluster = EmbeddedCluster(Settings(state_dir=directory), next_epoch, None, None)  # type: ignore[arg-type]
     cluster.epoch, cluster.state = 1, "up"
     cluster.scheduler = ForkedProcess("scheduler-e1", lambda _process: None)
     cluster.workers = {"w0-e1": ForkedProcess("w0-e1", lambda _process: None)}

@@ -27,6 +27,8 @@ CONTENT = frozenset(
     {"input", "output", "content", "chunk", "text", "arguments", "request", "outcome", "data"}
 )
 """Names of fields that hold what jobs were given or made, where they are not jobdeck's own words."""
+ENVELOPE = "data"
+"""What an event says in fields is told field by field; fields that a caller or an author made are content whole."""
 
 
 def without_secrets(value: Any) -> Any:
@@ -60,7 +62,7 @@ def without_content(value: Any) -> Any:
         case Mapping():
             return {
                 name: measured(one)
-                if name in CONTENT and not isinstance(one, Mapping)
+                if name in CONTENT and not (name == ENVELOPE and isinstance(one, Mapping))
                 else without_content(one)
                 for name, one in value.items()
             }
