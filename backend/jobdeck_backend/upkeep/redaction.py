@@ -28,7 +28,7 @@ CONTENT = frozenset(
 )
 """Names of fields that hold what jobs were given or made, where they are not jobdeck's own words."""
 ENVELOPE = "data"
-"""What an event says in fields is told field by field; fields that a caller or an author made are content whole."""
+"""What an event says in fields is told field by field; fields that callers or authors made are content whole."""
 
 
 def without_secrets(value: Any) -> Any:
