@@ -76,7 +76,7 @@ def test_a_job_is_cancelled_and_resumed_by_one_key_and_seen_so(url: str) -> None
             acts = program(pilot).deck.acts
             await until(pilot, lambda: acts.history()[0].phase is Phase.SEEN)
             await until(pilot, lambda: on_row(pilot, "to-cancel", "⊘ CANCELLED"))
-            assert "seen: CANCELLED after" in screen_text(pilot)
+            await until(pilot, lambda: "seen: CANCELLED after" in screen_text(pilot))
             await press(pilot, "r", "r")
             await until(pilot, lambda: on_row(pilot, "to-cancel", "▸ RUNNING", " 2 "))
             await press(pilot, "c", "c")

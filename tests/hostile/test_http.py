@@ -2,11 +2,13 @@
 
 import pickle
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import cloudpickle
 import pytest
 from distributed import Client
 from running_backend import JOBS, RunningBackend
@@ -152,6 +154,8 @@ def test_a_callers_credentials_are_nowhere_on_disk_nor_with_dask(backend: Runnin
         assert backend.http.post(path, json=body, headers=headers).status_code in {200, 202}
     backend.wait_for_stage("with-credentials", "long")
     with Client(backend.cluster()["scheduler"]["address"], set_as_default=False) as dask:
+        # Where this module cannot be imported.
+        cloudpickle.register_pickle_by_value(sys.modules[__name__])
         held = dask.run_on_scheduler(held_by)
     assert b"with-credentials" in held
     assert secret.encode() not in held
