@@ -42,9 +42,12 @@ FILTERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    database = Database(Path(tmp_path_factory.mktemp("searches")) / "jobdeck.db", synchronous="NORMAL")
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    place: Path | str = tmp_path_factory.mktemp("searches") / "jobdeck.db"
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres").create("template")
+    database = Database(place, synchronous="NORMAL")
     migrate(database)
     _fill(database)
     yield database
