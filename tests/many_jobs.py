@@ -1,5 +1,6 @@
 """Databases with more jobs than anybody would submit one by one: most have ended, some wait for their queue."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from jobdeck_backend.clock import now
@@ -16,13 +17,13 @@ WAITING_EACH = 50
 """One job in so many waits, in a paused queue; the others have ended, one in ten of them not well."""
 
 
-def fill(state_dir: Path, count: int) -> None:
-    """Write ``count`` jobs of the last day into the database of a state directory."""
+def fill(state_dir: Path, count: int, id_of: Callable[[int], str] = "many-{:06d}".format) -> None:
+    """Write ``count`` jobs of the last day into the database of a state directory; ``id_of``: a job's number."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(state_dir / "jobdeck.db", synchronous="NORMAL")
     migrate(database)
     at = now()
-    rows = [_rows(number, at - 86_400 * (1 - number / count), at) for number in range(count)]
+    rows = [_rows(number, id_of(number), at - 86_400 * (1 - number / count), at) for number in range(count)]
     with database.write() as tx:
         operators.set_paused(tx, PAUSED, paused=True, actor="operator", reason=None, now=at)
         tx.execute(admissions.insert(), [admission for admission, _, _ in rows])
@@ -31,8 +32,7 @@ def fill(state_dir: Path, count: int) -> None:
     database.close()
 
 
-def _rows(number: int, accepted: float, at: float) -> tuple[dict, dict, dict | None]:
-    job_id = f"many-{number:06d}"
+def _rows(number: int, job_id: str, accepted: float, at: float) -> tuple[dict, dict, dict | None]:
     waits = number % WAITING_EACH == 0
     outcome = (
         None

@@ -17,7 +17,7 @@ from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.scheduling.views import views
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.searches import SORTS, Search
-from sqlalchemy import Connection
+from sqlalchemy import Connection, event
 
 FILTERS = [
     *(f"state:{word}" for word in STATE_WORDS),
@@ -42,13 +42,24 @@ FILTERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Iterator[Database]:
-    file = Path(shutil.copy(empty_database, tmp_path_factory.mktemp("searches")))
-    database = Database(file, synchronous="NORMAL")
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def database(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, empty_database: Path
+) -> Iterator[Database]:
+    place: Path | str = Path(shutil.copy(empty_database, tmp_path_factory.mktemp("searches")))
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres").create("template")
+    database = Database(place, synchronous="NORMAL")
     _fill(database)
     yield database
     database.close()
+
+
+@pytest.fixture
+def sqlite(database: Database) -> Database:
+    if database.path is None:
+        pytest.skip("PostgreSQL keeps what is large elsewhere")
+    return database
 
 
 def _fill(database: Database) -> None:
@@ -100,6 +111,27 @@ def test_the_database_finds_what_the_rows_would_answer(database: Database) -> No
             rest = compile_terms(search.rest)
             assert {view.source.job_id for view in left if rest(view, at)} == expected, text
             assert search.page(tx, "risk", now=at, after=None, limit=3)[0] == len(left), text
+
+
+@pytest.mark.parametrize("sort", ["risk", "-left", "queue", "worker", "-accepted"])
+def test_no_list_is_read_across_what_all_jobs_were_given(sqlite: Database, sort: str) -> None:
+    """SQLite reads a row up to the last column it is asked for; an index holds neither inputs nor outputs."""
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection, _cursor, statement, parameters, _context, _many) -> None:
+        asked.append((statement, parameters))
+
+    with sqlite.read() as tx:
+        event.listen(tx, "before_cursor_execute", note)
+        for words in ["", *(text for text in FILTERS if not Search.of(parse(text), now()).rest)]:
+            asked.clear()
+            Search.of(parse(words), now()).page(tx, sort, now=now(), after=None, limit=3)
+            for statement, parameters in asked.copy():
+                plan = [
+                    row.detail for row in tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+                ]
+                scans = [step for step in plan if step.startswith(("SCAN admissions", "SCAN jobs"))]
+                assert all("COVERING INDEX" in step or "accepted_at" in step for step in scans), (words, plan)
 
 
 def test_only_dask_the_forecast_and_words_beyond_ascii_are_left_to_the_rows(database: Database) -> None:

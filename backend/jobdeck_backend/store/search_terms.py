@@ -6,9 +6,10 @@ of the rows that are left. So are words beyond ASCII, which databases fold in di
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     and_,
     case,
@@ -21,6 +22,10 @@ from sqlalchemy import (
     select,
     true,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.operators import OperatorType
 
 from jobdeck_backend.jobs.filter_terms import BY_PREFIX, GHOST_S, STATE_WORDS, Term, is_pattern
 from jobdeck_backend.jobs.records import UNFINISHED, Status
@@ -28,6 +33,35 @@ from jobdeck_backend.jobs.states import FINISHED, State
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, transitions
 
 Condition = ColumnElement[bool]
+
+
+class Like(FunctionElement[bool]):
+    """Whether a text is like a pattern, whatever the case of its letters.
+
+    Asked of each text as it is: to put all letters in small first, and many texts into one, doubles what a search
+    takes SQLite.
+    """
+
+    inherit_cache = True
+    type = Boolean()
+
+    def __init__(self, text: ColumnElement[Any], pattern: str) -> None:
+        super().__init__(text, literal(pattern))
+
+    def self_group(self, against: OperatorType | None = None) -> Self:  # noqa: ARG002
+        """As it is: a database without truth values is not asked whether it equals 1."""
+        return self
+
+
+@compiles(Like)
+def _like(like: Like, compiler: SQLCompiler, operator: str = "ILIKE", **options: Any) -> str:
+    text, pattern = (compiler.process(clause, **options) for clause in like.clauses)
+    return f"{text} {operator} {pattern} ESCAPE '/'"
+
+
+@compiles(Like, "sqlite")
+def _sqlite_like(like: Like, compiler: SQLCompiler, **options: Any) -> str:
+    return _like(like, compiler, operator="LIKE", **options)  # which heeds no case there
 
 
 class Narrowed(NamedTuple):
@@ -74,18 +108,13 @@ _last_recovery = (
     .correlate(jobs)
     .scalar_subquery()
 )
-_reason = case(
-    (_unfinished, func.coalesce(func.nullif(jobs.c.held_reason, ""), _last_recovery)),
-    else_=admissions.c.outcome_reason,
-)
 _SAID = (
+    jobs.c.note,
     admissions.c.job_id,
     admissions.c.agent_type,
     admissions.c.queue,
     jobs.c.worker,
     jobs.c.stage,
-    jobs.c.note,
-    _reason,
     jobs.c.error,
 )
 _WORDS: dict[str, ColumnElement[Any]] = {
@@ -101,8 +130,9 @@ _WORDS: dict[str, ColumnElement[Any]] = {
 _NUMBERS: dict[str, Callable[[float], ColumnElement[Any]]] = {
     "left": lambda now: case((_unfinished, admissions.c.deadline - literal(now))),
     "age": lambda now: literal(now) - admissions.c.accepted_at,
-    "try": lambda _now: jobs.c.attempt,
-    "priority": lambda _now: jobs.c.priority,
+    # As what might be NULL: else SQLite begins with the jobs, and reads each one's admission across its input.
+    "try": lambda _now: func.coalesce(jobs.c.attempt, 0),
+    "priority": lambda _now: func.coalesce(jobs.c.priority, 0),
     "epoch": lambda _now: attempts.c.epoch,
 }
 
@@ -148,17 +178,20 @@ def _number(column: ColumnElement[Any], term: Term) -> Condition:
 def _word(term: Term) -> Narrowed:
     if "[" in term.value:  # a set of characters, which LIKE does not have
         return UNKNOWN
-    column = func.coalesce(func.lower(_WORDS[term.name]), "")
-    exact = [word for word in term.choices if not is_pattern(word) and term.name not in BY_PREFIX]
-    patterns = [_like(word, term) for word in term.choices if word not in exact]
-    conditions = [column.like(pattern, escape="/") for pattern in patterns]
-    return Narrowed(or_(column.in_(exact), *conditions))
+    column, wanted = _WORDS[term.name], [_pattern(word, term) for word in term.choices]
+    conditions: list[Condition] = [Like(column, pattern) for pattern in wanted]
+    if any(pattern.strip("%") == "" for pattern in wanted):  # they mean what has no value, too
+        conditions.append(column.is_(None))
+    return Narrowed(or_(*conditions))
 
 
-def _like(word: str, term: Term) -> str:
-    escaped = word.replace("/", "//").replace("%", "/%").replace("_", "/_")
+def _pattern(word: str, term: Term) -> str:
     beginning = term.name in BY_PREFIX and not is_pattern(word)
-    return escaped.replace("*", "%").replace("?", "_") + ("%" if beginning else "")
+    return _escaped(word).replace("*", "%").replace("?", "_") + ("%" if beginning else "")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("/", "//").replace("%", "/%").replace("_", "/_")
 
 
 def _wanted_states(term: Term) -> frozenset[str]:
@@ -196,11 +229,13 @@ def _states(wanted: frozenset[str], now: float) -> Narrowed:
 
 
 def _free(wanted: str, now: float) -> Narrowed:
-    texts = [func.coalesce(column, "") for column in _SAID]
-    together: ColumnElement[Any] = texts[0]
-    for text in texts[1:]:
-        together = together.concat("\n").concat(text)
-    said = func.lower(together).contains(wanted, autoescape=True)
+    pattern = f"%{_escaped(wanted)}%"
+    held_reason = func.nullif(jobs.c.held_reason, "")
+    said = or_(
+        *(Like(column, pattern) for column in _SAID),
+        and_(not_(_unfinished), Like(admissions.c.outcome_reason, pattern)),
+        and_(_unfinished, Like(func.coalesce(held_reason, _last_recovery), pattern)),
+    )
     states = {state for state in State if wanted in state}
     # The text names a cancelled job cancelled and a late one running, whatever its column says of it.
     words = frozenset(states) | (frozenset({"ghost"}) if State.RUNNING in states else frozenset())

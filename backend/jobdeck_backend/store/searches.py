@@ -88,7 +88,8 @@ class Search:
         matching = select(func.count()).select_from(found)
         statement = select(found.c.job_id, matching.scalar_subquery())
         answer = tx.execute(_ordered(statement, sort, found.c.key, found.c.job_id, after, limit)).all()
-        count = answer[0][1] if answer else tx.execute(matching).scalar_one()
+        # Behind the last one there is nothing that tells how many there are.
+        count = answer[0][1] if answer else 0 if after is None else tx.execute(matching).scalar_one()
         return int(count), _in_order(tx, [job_id for job_id, _ in answer])
 
     def pages(self, tx: Connection, now: float) -> Iterator[list[JobSource]]:
@@ -117,7 +118,9 @@ def _asking(statement: Select[Any], asks: Sequence[ColumnElement[Any]]) -> Selec
     asked = {element.table for one in asks for element in iterate(one) if isinstance(element, Column)}
     joined: FromClause = admissions
     if not asked.isdisjoint({jobs, *rows.BESIDE}):
-        joined = joined.join(jobs, jobs.c.job_id == admissions.c.job_id)
+        # Every admission has its job. Said like this, SQLite begins with the admissions' index of what lists ask,
+        # and goes on by that of the jobs which holds more than their ids: no row is read.
+        joined = joined.outerjoin(jobs, and_(jobs.c.job_id == admissions.c.job_id, jobs.c.attempt >= 0))
     for table, on in rows.BESIDE.items():
         if table in asked:
             joined = joined.outerjoin(table, on)

@@ -54,6 +54,15 @@ Index(
     sqlite_where=admissions.c.outcome.is_(None),
     postgresql_where=admissions.c.outcome.is_(None),
 )
+# Lists are read from it: a SQLite row is read across its input, page by page.
+Index(
+    "admissions_listed",
+    *(
+        admissions.c[name]
+        for name in ("job_id", "outcome", "finished_at", "accepted_at", "deadline", "queue")
+    ),
+    *(admissions.c[name] for name in ("agent_type", "outcome_reason", "thread_id", "owner")),
+).ddl_if(dialect="sqlite")
 
 # The few promises that later admissions must not break (R12).
 _STRICT = and_(admissions.c.strict, admissions.c.outcome.is_(None))
@@ -114,6 +123,11 @@ Index(
     sqlite_where=UNACKNOWLEDGED,
     postgresql_where=UNACKNOWLEDGED,
 )
+# What a search for words asks, likewise without the output.
+Index(
+    "jobs_said",
+    *(jobs.c[name] for name in ("job_id", "attempt", "worker", "stage", "note", "error", "held_reason")),
+).ddl_if(dialect="sqlite")
 
 dependencies = Table(
     "dependencies",
