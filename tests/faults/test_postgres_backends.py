@@ -186,7 +186,9 @@ def test_r24_a_database_that_crashes_for_five_seconds_and_is_restarted_under_loa
     wait_until(lambda: backend.overview()["streams"]["mode"] == "pubsub", 10, what="it listens again")
 
 
-@pytest.mark.xfail(reason="after the hang it goes on saying for 20 s and more that the database does not answer")
+@pytest.mark.xfail(
+    reason="after the hang it goes on saying for 20 s and more that the database does not answer"
+)
 def test_i21_health_answers_while_the_database_hangs_and_everybody_waits_for_it(
     start, server: PostgresServer
 ) -> None:
