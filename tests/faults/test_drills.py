@@ -158,6 +158,18 @@ def test_r27_i5_dropped_readers_come_back_and_miss_nothing(backend: RunningBacke
         assert len(backend.attempts(job_id)) == 1, "jobs do not notice who reads"
 
 
+def test_r27_a_job_that_writes_while_the_drill_is_judged_is_no_fault_of_its_readers(
+    backend: RunningBackend,
+) -> None:
+    talking = {"name": "talking", "seconds": 60, "events": 6_000}
+    for job_id in [backend.submit(talking) for _ in range(2)]:
+        backend.wait_for_stage(job_id, "talking")
+    for _ in range(200):  # so many jobs to look at that much is written meanwhile
+        backend.submit(talking)
+    steps = steps_of(to_its_end(backend, inject(backend, "stream-drop")))
+    assert steps["missing"]["text"].startswith("0 events missing")
+
+
 def follow(backend: RunningBackend, job_id: str) -> tuple[str, int, list[Frame]]:
     """Read a job's stream to its terminal status, again from the cursor whenever it is cut off."""
     frames: list[Frame] = []

@@ -1,7 +1,7 @@
 """The drill of dropped streams: readers of its own, cut off with everybody's, must end with the whole log."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -110,6 +110,7 @@ class StreamDrop(Watch):
         readers: Readers,
     ) -> None:
         self._readers = readers
+        self._told: Sequence[tuple[str, Sequence[int]]] = ()
         super().__init__(settings, database, cluster, drill, before)
 
     def _expectations(self) -> list[Expectation]:
@@ -119,14 +120,20 @@ class StreamDrop(Watch):
             Expectation("went on", None, self._went_on),
         ]
 
+    def judge(self) -> None:
+        """As every drill; what readers are sent while the log is read is not held against it."""
+        self._told = [(one.job_id, tuple(one.seen)) for one in self._readers.all]
+        super().judge()
+
     def _extra_judgement(self, tx: Connection) -> list[Step]:
-        last = drills.last_sequences(tx, [one.job_id for one in self._readers.all])
+        last = drills.last_sequences(tx, [job_id for job_id, _seen in self._told])
         missing = twice = 0
-        for one in self._readers.all:
+        for job_id, seen in self._told:
             # What was committed since its last look is still on its way; up to there it has everything.
-            missing += one.cursor - len(set(one.seen)) + max(0, one.cursor - last.get(one.job_id, 0))
-            twice += len(one.seen) - len(set(one.seen))
-        told = sum(len(one.seen) for one in self._readers.all)
+            cursor = seen[-1] if seen else 0
+            missing += cursor - len(set(seen)) + max(0, cursor - last.get(job_id, 0))
+            twice += len(seen) - len(set(seen))
+        told = sum(len(seen) for _job_id, seen in self._told)
         return [
             Step(
                 "missing",
