@@ -26,13 +26,14 @@ async def tasks_per_second(directory: Path, tasks: int) -> float:
     forks = ForkServer(directory / "bare-dask.log")
     await forks.start()
     try:
-        scheduler = await forks.fork("scheduler", "bare", directory / "bare-dask.log", lambda _process: None)
+        log = directory / "bare-dask.log"
+        scheduler = await forks.fork("scheduler", "bare", log, lambda _process: None, port=0)
         address = (await scheduler.ready())["address"]
         workers = [
             await forks.fork(
                 "worker",
                 f"bare{number}",
-                directory / "bare-dask.log",
+                log,
                 lambda _process: None,
                 scheduler=address,
                 threads=1,

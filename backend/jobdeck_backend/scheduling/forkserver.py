@@ -19,6 +19,7 @@ import select
 import signal
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,8 @@ class _ForkServer:
             tell(event="started", name=request["name"], pid=os.getpid())
             _redirect(Path(request["log"]))
             self._run[request["role"]](request)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(1)
 
