@@ -1,10 +1,11 @@
 """Drives the real deck without a server: facts are fed to its memory, keys are pressed, lines are read."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from jobdeck_tui.app import DeckApp
@@ -121,12 +122,10 @@ def an_event(
     return Event(job_id, seq, kind, NOW + seq, "a_tool", payload)
 
 
-@dataclass(frozen=True)
-class Told:
-    """An event as it came."""
-
-    event: Event
-    size: int = 100
+def told(event: Event) -> str:
+    """An event as it comes."""
+    at = None if event.at is None else datetime.fromtimestamp(event.at, UTC).isoformat()
+    return json.dumps({**event._asdict(), "at": at})
 
 
 def a_drill() -> Drill:

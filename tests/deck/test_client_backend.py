@@ -6,6 +6,7 @@ import time
 
 import pytest
 from distributed import Client, Future
+from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.dask_dashboard import DaskDashboard
 from jobdeck_tui.client.errors import Refused
@@ -68,6 +69,14 @@ def row_of(job_id, *states):
     return condition
 
 
+def event_of(item, job_id):
+    """The event of this job that an item is, if it is one."""
+    if not isinstance(item, EventSeen):
+        return None
+    event = decode.event(json.loads(item.text))
+    return event if event.job_id == job_id else None
+
+
 def acknowledged(job_id):
     def condition(item):
         row = row_of(job_id, "cancelled")(item)
@@ -101,20 +110,15 @@ def test_the_feed_tells_an_accepted_job_to_its_end_and_the_acts_on_it(url):
 
 def test_the_feed_with_events_tells_every_stored_event_but_tokens(url):
     def ended(item):
-        return (
-            isinstance(item, EventSeen) and item.event.job_id == "told" and item.event.type == "workflow.end"
-        )
+        event = event_of(item, "told")
+        return event and event.type == "workflow.end" and "stage" not in event.payload.get("metadata", {})
 
     async def work(api):
         reading = Reading(api, events=True)
         await reading.until(lambda item: isinstance(item, OverviewSeen))
         await submit(api, "told", json.dumps({"stages": [{"name": "a", "seconds": 0.05, "tokens": 5}]}))
-        await reading.until(
-            lambda item: ended(item) and "stage" not in item.event.payload.get("metadata", {})
-        )
-        told = [
-            item.event for item in reading.told if isinstance(item, EventSeen) and item.event.job_id == "told"
-        ]
+        await reading.until(ended)
+        told = [event for item in reading.told if (event := event_of(item, "told"))]
         stored = [
             item.event async for item in JobStream(api, "told").items() if isinstance(item, EventArrived)
         ]

@@ -17,7 +17,7 @@ from jobdeck_tui.client.feed import (
     OverviewSeen,
 )
 from jobdeck_tui.client.sse import RETRY_MAX_SECONDS, Backoff, sse_events
-from jobdeck_tui.core.event_feed import EVENTS_KEPT_MAX, WAITING_CHARACTERS_MAX, EventFeed
+from jobdeck_tui.core.event_feed import EVENTS_KEPT_MAX, WAITING_BYTES_MAX, EventFeed
 
 from .wayward import EVENT_STREAM, answer, frame, take, wayward
 
@@ -93,7 +93,7 @@ def test_every_kind_of_frame_becomes_its_item_and_unknown_ones_are_passed_over()
     ]
     items, server, _ = read(4, script, events=True)
     assert kinds(items) == [Connected, OverviewSeen, EventSeen, ActSeen]
-    assert items[2].event.name == "search"
+    assert json.loads(items[2].text) == EVENT
     assert "events=true" in server.requests[0]
 
 
@@ -118,7 +118,7 @@ def test_a_broken_frame_is_counted_and_the_feed_goes_on():
 def test_events_wait_unread_and_a_broken_one_is_counted_when_somebody_looks():
     feed = EventFeed()
     for text in (json.dumps(EVENT), '{"seq": "x"}', "{", json.dumps({**EVENT, "seq": 8})):
-        feed.add(EventSeen(text), 0.0)
+        feed.add(text, 0.0)
     assert (feed.seen, len(feed.lines.lines), feed.unreadable) == (4, 0, 0)
     feed.read(0.0)
     assert ([line.seq for line in feed.lines.lines], feed.unreadable) == ([EVENT["seq"], 8], 2)
@@ -127,9 +127,9 @@ def test_events_wait_unread_and_a_broken_one_is_counted_when_somebody_looks():
 def test_events_that_wait_are_bounded_in_number_and_in_size():
     feed = EventFeed()
     for seq in range(EVENTS_KEPT_MAX + 500):
-        feed.add(EventSeen(json.dumps({**EVENT, "seq": seq})), 0.0)
-    large = json.dumps({**EVENT, "payload": {"data": "x" * WAITING_CHARACTERS_MAX}})
-    feed.add(EventSeen(large), 0.0)
+        feed.add(json.dumps({**EVENT, "seq": seq}), 0.0)
+    large = json.dumps({**EVENT, "payload": {"data": "x" * WAITING_BYTES_MAX}})
+    feed.add(large, 0.0)
     assert len(feed.lines.lines) == EVENTS_KEPT_MAX  # the large one was read, and all before it
     assert len(feed.lines.lines[-1].text) < 1_000
 

@@ -22,7 +22,6 @@ from tests.hostile.corpus import MARKUP
 from .deck_driver import (
     NOW,
     Clock,
-    Told,
     a_deck,
     a_job,
     an_event,
@@ -32,6 +31,7 @@ from .deck_driver import (
     program,
     running,
     screen_text,
+    told,
 )
 
 
@@ -192,7 +192,7 @@ def test_every_screen_exports_or_says_that_it_has_nothing(tmp_path, monkeypatch)
     @in_a_deck
     async def exporting():
         deck = a_deck()
-        deck.take_event(Told(an_event(1)))
+        deck.take_event(told(an_event(1)))
         async with running(deck) as pilot:
             for key in "1235678":
                 await press(pilot, *([key] if key != "1" else []), "o", "n")
@@ -276,7 +276,7 @@ async def test_long_lines_of_the_log_wrap_and_shift_while_it_follows():
     deck = a_deck()
     for seq in range(1, 60):
         deck.take_event(
-            Told(an_event(seq, "job.update", data={"output": "begin " + "word " * 40 + f"end{seq}"}))
+            told(an_event(seq, "job.update", data={"output": "begin " + "word " * 40 + f"end{seq}"}))
         )
     async with running(deck) as pilot:
         await press(pilot, "5")
@@ -285,7 +285,7 @@ async def test_long_lines_of_the_log_wrap_and_shift_while_it_follows():
         await press(pilot, "w")
         await pilot.pause()
         assert "end59" in screen_text(pilot)
-        deck.take_event(Told(an_event(60, "job.update", data={"output": "the newest one"})))
+        deck.take_event(told(an_event(60, "job.update", data={"output": "the newest one"})))
         program(pilot).front().flush()
         await pilot.pause()
         assert log.following
@@ -307,7 +307,7 @@ async def test_times_are_ages_when_asked_for():
     clock = Clock()
     deck = a_deck(clock=clock)
     clock.seconds = 100.0
-    deck.take_event(Told(an_event(58)))
+    deck.take_event(told(an_event(58)))
     async with running(deck) as pilot:
         await press(pilot, "5", "t")
         await pilot.pause(0.3)

@@ -10,7 +10,6 @@ from jobdeck_tui.widgets.filter_line import FilterInput
 
 from .deck_driver import (
     NOW,
-    Told,
     a_deck,
     a_job,
     an_event,
@@ -20,6 +19,7 @@ from .deck_driver import (
     press,
     running,
     screen_text,
+    told,
 )
 
 
@@ -105,7 +105,7 @@ async def test_n_goes_from_line_to_line_that_was_sought_with_every_line_shown_ag
     deck = a_deck()
     for seq in range(1, 41):
         kind = "tool.error" if seq in (10, 20) else "tool.start"
-        deck.take_event(Told(an_event(seq, kind)))
+        deck.take_event(told(an_event(seq, kind)))
     async with running(deck) as pilot:
         await press(pilot, "5", "n")
         assert "Nothing was sought yet" in screen_text(pilot)

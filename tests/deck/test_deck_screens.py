@@ -5,6 +5,7 @@ from unicodedata import category
 
 import pytest
 from jobdeck_tui.client.models import Event
+from jobdeck_tui.core.event_lines import line_of
 from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.deck import Awaited
 from jobdeck_tui.screens.base import DeckScreen
@@ -17,7 +18,6 @@ from tests.hostile.corpus import HOSTILE
 from .deck_driver import (
     NOW,
     Clock,
-    Told,
     a_deck,
     a_drill,
     a_job,
@@ -30,6 +30,7 @@ from .deck_driver import (
     program,
     running,
     screen_text,
+    told,
 )
 
 SIZES = ((80, 24), (120, 36), (200, 50), (40, 10), (20, 5))
@@ -43,7 +44,7 @@ def test_every_screen_is_drawn_at_every_size(size: tuple[int, int]) -> None:
     async def go() -> None:
         deck = a_deck()
         deck.take_drill(a_drill())
-        deck.take_event(Told(an_event(1)))
+        deck.take_event(told(an_event(1)))
         async with running(deck, *size) as pilot:
             for key in KEYS:
                 await press(pilot, key)
@@ -208,7 +209,7 @@ def test_r38_job_text_never_reaches_the_terminal_as_an_escape_nor_acts_as_markup
         ]
         deck = a_deck(jobs)
         for seq, text in enumerate(texts, start=1):
-            deck.take_event(Told(hostile_event(seq, text)))
+            deck.feed.every.put(line_of(hostile_event(seq, text)))
         async with running(deck, 120, 36) as pilot:
             for key in ("1", "2", "4", "5", "1", "enter", "escape"):
                 await press(pilot, key)

@@ -109,7 +109,6 @@ class DeckApp(Comfort, inherit_bindings=False):
         self._flushed_at = float("-inf")
         self._looks = 0
         self._ticks = 0
-        self._asked_at_revision = -1
 
     # Life
 
@@ -181,18 +180,16 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.tell(words, seconds=ANNOUNCED_SECONDS)
 
     def _tick(self) -> None:
-        """Asks Dask itself, only while somebody looks at its answer; less often where nothing moves."""
+        """Asks Dask itself, only while somebody looks at its answer; on the list less often, unless in doubt."""
         self._ticks += 1
         self.keep_view()
         if self.current_mode == "events":
             return
-        revision = self.deck.jobs.revision
-        rests = revision == self._asked_at_revision and not self.deck.agreement.in_doubt
-        if self.current_mode == "jobs" and rests and self._ticks % 2 == 0:
+        listed, in_doubt = self.current_mode == "jobs", self.deck.agreement.in_doubt
+        if listed and not in_doubt and self._ticks % 2 == 0:
             return
-        self._asked_at_revision = revision
-        every = 4 if rests else 3
-        self.link.dask.poll(with_cluster=self.current_mode != "jobs" or self._ticks % every == 1)
+        every = 3 if in_doubt else 4
+        self.link.dask.poll(with_cluster=not listed or self._ticks % every == 1)
 
     def send_due_acts(self) -> None:
         """Sends the acts whose grace is over."""

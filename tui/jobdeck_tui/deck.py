@@ -29,7 +29,7 @@ from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.core.drill_words import Fault
-from jobdeck_tui.core.event_feed import EventFeed, Told
+from jobdeck_tui.core.event_feed import EventFeed
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.reading import Reading
@@ -174,9 +174,9 @@ class Deck:
         self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
         self.keep_jobs(kept)
 
-    def take_event(self, told: Told) -> None:
-        """One stored event of any job."""
-        self.feed.add(told, self.now())
+    def take_event(self, text: str) -> None:
+        """One stored event of any job, as it came."""
+        self.feed.add(text, self.now())
 
     def keep_jobs(self, job_ids: Collection[str]) -> None:
         """A whole listing: jobs it does not have are gone, with their marks."""

@@ -5,10 +5,11 @@ import time
 
 import click
 
+from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.errors import NotReachable
 from jobdeck_tui.client.feed import ActSeen, Connected, EventSeen, Feed, FeedItem, Lost
-from jobdeck_tui.client.fields import Unreadable
+from jobdeck_tui.client.fields import Unreadable, parse
 from jobdeck_tui.client.models import AuditRow, Event
 from jobdeck_tui.core.company import act_words
 from jobdeck_tui.core.event_lines import Line, line_of
@@ -84,7 +85,7 @@ class Printer:
             self._act(item.row)
         elif isinstance(item, EventSeen):
             try:
-                event = item.event
+                event = decode.event(parse(item.text))
             except Unreadable:
                 say_error("One event could not be read and was skipped.")
                 return

@@ -8,14 +8,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from httpx_sse import ServerSentEvent
-
 from . import decode, models
 from .api import OPS, Api
 from .drills import Drill, read_drill
 from .errors import ClientError, Denied, NotReachable, Refused
 from .fields import Fields, Unreadable, parse
-from .sse import Backoff, sse_events
+from .sse import Backoff, Frame, sse_events
 
 SILENCE_SECONDS = 6.0
 """The overview comes each second; a feed silent for this long is given up and opened again."""
@@ -48,23 +46,9 @@ class JobsGone(NamedTuple):
 
 
 class EventSeen(NamedTuple):
-    """A stored event of some job, as it came. There can be thousands a second, and few are looked at."""
+    """A stored event of some job as it came, JSON. There can be thousands a second, and few are looked at."""
 
     text: str
-
-    @property
-    def size(self) -> int:
-        """Its length in characters."""
-        return len(self.text)
-
-    @property
-    def event(self) -> models.Event:
-        """The event, decoded and sanitised each time it is asked for.
-
-        Raises:
-            Unreadable: it is none.
-        """
-        return decode.event(parse(self.text))
 
 
 class ActSeen(NamedTuple):
@@ -158,7 +142,7 @@ class Feed:
                     self.cursor = frame.id
 
 
-def _item(frame: ServerSentEvent) -> FeedItem | None:
+def _item(frame: Frame) -> FeedItem | None:
     if frame.event == "event":
         return EventSeen(frame.data)
     try:

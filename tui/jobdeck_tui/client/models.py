@@ -31,9 +31,10 @@ STATES = (
 FINISHED = frozenset({"succeeded", "failed", "cancelled", "expired"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Job:
-    """One row of the job list."""
+    """One row of the job list. Not frozen, yet nobody writes to one: frozen, it would take three times as long to
+    make, and there can be a thousand a second."""
 
     job_id: str
     queue: str

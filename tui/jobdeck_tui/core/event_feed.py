@@ -3,38 +3,24 @@
 While another screen is shown nothing is decoded: the newest events wait as they came, and most are never read.
 """
 
-from collections import deque
 from time import perf_counter
-from typing import Protocol
 
-from jobdeck_tui.client.fields import Unreadable
-from jobdeck_tui.client.models import Event
+from jobdeck_tui.client import decode
+from jobdeck_tui.client.fields import Unreadable, parse
 from jobdeck_tui.core.event_lines import EventLines, line_of
 from jobdeck_tui.core.filtered_lines import FilteredLines
+from jobdeck_tui.core.packed_texts import PackedTexts
 
 EVENTS_KEPT_MAX = 10_000
-WAITING_CHARACTERS_MAX = 4_000_000
+WAITING_BYTES_MAX = 4_000_000
 """All that wait unread, together. Of one that was read only its line is kept."""
-
-
-class Told(Protocol):
-    """An event as it came."""
-
-    @property
-    def size(self) -> int:
-        """Its length in characters."""
-
-    @property
-    def event(self) -> Event:
-        """The event itself, decoded. Raises ``Unreadable``."""
 
 
 class EventFeed:
     """The newest events, their lines, and the filter between the two."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Told] = deque(maxlen=EVENTS_KEPT_MAX)
-        self._waiting_characters = 0
+        self._waiting = PackedTexts()
         self.every = EventLines(EVENTS_KEPT_MAX)
         self.filtered = FilteredLines(self.every)
         self.seen = 0
@@ -45,15 +31,13 @@ class EventFeed:
         """The lines that are shown."""
         return self.filtered.shown
 
-    def add(self, told: Told, now: float) -> None:
-        """Takes one event in; ``now`` in Unix seconds."""
+    def add(self, text: str, now: float) -> None:
+        """Takes one event in as it came; ``now`` in Unix seconds."""
         self.seen += 1
-        self._waiting_characters += told.size
-        if len(self._waiting) == EVENTS_KEPT_MAX:
-            self._waiting_characters -= self._waiting[0].size
-        self._waiting.append(told)
-        while self._waiting_characters > WAITING_CHARACTERS_MAX:
-            self._read(self._take())
+        self._waiting.add(text)
+        self._waiting.forget_beyond(EVENTS_KEPT_MAX)
+        while self._waiting.bytes > WAITING_BYTES_MAX:
+            self._read_oldest()
             self.filtered.update(now)
 
     @property
@@ -65,19 +49,15 @@ class EventFeed:
         """Reads what waits, oldest first, for somebody who looks at ``lines``; stops after ``within`` seconds."""
         stop = perf_counter() + within
         while self._waiting and perf_counter() < stop:
-            self._read(self._take())
+            self._read_oldest()
         self.filtered.update(now)
 
-    def _take(self) -> Told:
-        told = self._waiting.popleft()
-        self._waiting_characters -= told.size
-        return told
-
-    def _read(self, told: Told) -> None:
-        try:
-            self.every.put(line_of(told.event))
-        except Unreadable:
-            self.unreadable += 1
+    def _read_oldest(self) -> None:
+        for text in self._waiting.take_oldest():
+            try:
+                self.every.put(line_of(decode.event(parse(text))))
+            except Unreadable:
+                self.unreadable += 1
 
     def filter_by(self, source: str, now: float) -> bool:
         """Shows only what matches; on a mistake the old filter stays."""

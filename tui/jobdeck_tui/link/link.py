@@ -104,7 +104,7 @@ class Link:
             case feed.JobsGone(gone):
                 deck.forget_jobs(gone)
             case feed.EventSeen():
-                deck.take_event(item)
+                deck.take_event(item.text)
             case feed.ActSeen(row):
                 deck.company.take(row, deck.now())
             case feed.DrillChanged():

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from textual.content import Content
 from textual.widgets import Static
 
+from jobdeck_tui.text.format import cells
 from jobdeck_tui.widgets.table_styles import MARKS
 
 Piece = tuple[str, str]
@@ -31,5 +32,10 @@ class TextLine(Static):
         """Shows these pieces from now on."""
         new = tuple(pieces)
         if new != self._shown:
+            stays = not self.RESIZES or (self._takes_one_row(self._shown) and self._takes_one_row(new))
             self._shown = new
-            self.update(content(new), layout=self.RESIZES)
+            self.update(content(new), layout=not stays)
+
+    def _takes_one_row(self, pieces: Iterable[Piece]) -> bool:
+        text = "".join(text for text, _ in pieces)
+        return bool(text) and "\n" not in text and cells(text) <= self.size.width
