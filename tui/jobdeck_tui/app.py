@@ -109,6 +109,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         self._flushed_at = float("-inf")
         self._looks = 0
         self._ticks = 0
+        self._asked_at_revision = -1
 
     # Life
 
@@ -180,16 +181,18 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.tell(words, seconds=ANNOUNCED_SECONDS)
 
     def _tick(self) -> None:
-        """Asks Dask itself, only while somebody looks at its answer; on the list less often, unless in doubt."""
+        """Asks Dask itself, only while somebody looks at its answer; beside the list less often, unless in doubt,
+        and least where nothing moves."""
         self._ticks += 1
         self.keep_view()
         if self.current_mode == "events":
             return
-        listed, in_doubt = self.current_mode == "jobs", self.deck.agreement.in_doubt
-        if listed and not in_doubt and self._ticks % 2 == 0:
+        listed, revision = self.current_mode == "jobs", self.deck.jobs.revision
+        every = 4 if revision == self._asked_at_revision else 2
+        if listed and not self.deck.agreement.in_doubt and self._ticks % every != 1:
             return
-        every = 3 if in_doubt else 4
-        self.link.dask.poll(with_cluster=not listed or self._ticks % every == 1)
+        self._asked_at_revision = revision
+        self.link.dask.poll(with_cluster=not listed or self._ticks % 4 == 1)
 
     def send_due_acts(self) -> None:
         """Sends the acts whose grace is over."""

@@ -38,7 +38,7 @@ LAST_SECONDS = 2.0
 DELETED = dict.fromkeys(CONTROLS)
 
 
-@lru_cache(4096)
+@lru_cache(512)
 def without_controls(text: str) -> str:
     """``text`` without any character of ``CONTROLS``."""
     return text if text.isascii() and text.isprintable() else text.translate(DELETED)

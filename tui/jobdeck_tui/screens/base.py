@@ -66,7 +66,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
 
     def flush(self, *, everything: bool = False) -> None:
         """Draws what changed; called by the program's one timer."""
-        if not self.query(StatusBar) or not self.query(KeyLine):
+        if not {StatusBar, KeyLine} <= {type(child) for child in self.children}:
             return  # not composed yet, or being taken down
         now = self.deck.now()
         self.query_one(StatusBar).refresh_bar(self.deck, now, self.TITLE_WORDS)
