@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import httpx
 import pytest
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.errors import NotUnderstood
@@ -16,7 +17,7 @@ from jobdeck_tui.client.feed import (
     Lost,
     OverviewSeen,
 )
-from jobdeck_tui.client.sse import RETRY_MAX_SECONDS, Backoff, sse_events
+from jobdeck_tui.client.sse import RETRY_MAX_SECONDS, Backoff, Frame, sse_events
 from jobdeck_tui.core.event_feed import EVENTS_KEPT_MAX, WAITING_BYTES_MAX, EventFeed
 
 from .wayward import EVENT_STREAM, answer, frame, take, wayward
@@ -138,6 +139,30 @@ def test_a_frame_in_pieces_is_put_together():
     whole = frame("overview", OVERVIEW)
     items, _, _ = read(2, [EVENT_STREAM, whole[:10], whole[10:-1], whole[-1:], None])
     assert kinds(items) == [Connected, OverviewSeen]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_frames_may_be_cut_anywhere_and_their_lines_end_in_any_way(end):
+    told = [
+        frame("act", ACT, 7),
+        b": keepalive\n\n",
+        b"event:overview\ndata:{\ndata: }\n\n",
+        frame("end", {}),
+    ]
+    sent = b"".join(told).replace(b"\n", end.encode()) + b": the last one\n"
+
+    async def texts(size):
+        for start in range(0, len(sent), size):
+            yield sent[start : start + size].decode()
+
+    async def run(size):
+        response = httpx.Response(200, headers={"content-type": "text/event-stream; charset=utf-8"})
+        response.aiter_text = lambda: texts(size)
+        return [event async for event in sse_events(response)]
+
+    wanted = [Frame("act", json.dumps(ACT), "7"), Frame("overview", "{\n}", ""), Frame("end", "{}", "")]
+    for size in (1, 2, 3, 7, len(sent)):
+        assert asyncio.run(run(size)) == wanted
 
 
 def test_a_shutdown_is_said_and_the_feed_comes_back():
