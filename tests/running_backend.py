@@ -42,7 +42,10 @@ def wait_until(condition: Callable[[], T], timeout_s: float = 10.0, *, what: str
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame of an event stream as it was sent; ``id`` is None where the frame has none of its own."""
+    """One frame of an event stream as it was sent; ``id`` is None where the frame has none of its own.
+
+    ``data`` of ``events``, which has one event on each line, is a list.
+    """
 
     id: int | None
     event: str
@@ -52,7 +55,10 @@ class Frame:
     def parse(cls, lines: list[str]) -> "Frame":
         fields = dict(line.split(": ", 1) for line in lines)
         assert set(fields) <= {"id", "event", "data"}, lines
-        return cls(int(fields["id"]) if "id" in fields else None, fields["event"], json.loads(fields["data"]))
+        told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        data = told if fields["event"] == "events" else told[0]
+        assert fields["event"] == "events" or len(told) == 1, lines
+        return cls(int(fields["id"]) if "id" in fields else None, fields["event"], data)
 
 
 def frames_of(response: httpx.Response) -> Iterator[Frame]:

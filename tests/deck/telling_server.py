@@ -68,7 +68,7 @@ class TellingServer:
 
     def _frames(self, path: str) -> bytes:
         if path == "/v1/ops/events/stream":
-            events = [frame("event", event) for event in self.world.events]
+            events = [frame("events", event) for event in self.world.events]
             return frame("overview", self.world.overview) + b"".join(events)
         told = self.world.stream()
         stored = [frame(kind, data, number) for number, (kind, data) in enumerate(told, 1)]

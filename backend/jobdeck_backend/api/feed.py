@@ -65,7 +65,9 @@ class Feed(Loop):
         if listeners:
             told = [shapes.event(event) for event in new if event.type != "llm.chunk"]
             if told:
-                self._push(listeners, b"".join(b"event: event\ndata: " + data + b"\n\n" for data in told))
+                # One frame for all that came together, each on a line of its own.
+                lines = b"".join(b"data: " + data + b"\n" for data in told)
+                self._push(listeners, b"event: events\n" + lines + b"\n")
         if self._changed:
             self.wake()
 

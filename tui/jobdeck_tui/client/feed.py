@@ -8,12 +8,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
+from httpx_sse import ServerSentEvent
+
 from . import decode, models
 from .api import OPS, Api
 from .drills import Drill, read_drill
 from .errors import ClientError, Denied, NotReachable, Refused
 from .fields import Fields, Unreadable, parse
-from .sse import Backoff, Frame, sse_events
+from .sse import Backoff, sse_events
 
 SILENCE_SECONDS = 6.0
 """The overview comes each second; a feed silent for this long is given up and opened again."""
@@ -133,18 +135,17 @@ class Feed:
                 self._backoff.reset()
                 if frame.event == "job.shutdown":
                     raise NotReachable("The server is shutting down.")
-                item = _item(frame)
-                if item is None:
-                    continue
-                yield item
+                if frame.event == "events":
+                    for text in frame.data.split("\n"):
+                        yield EventSeen(text)
+                elif (item := _item(frame)) is not None:
+                    yield item
                 # Only after the rows were taken: a reader that stops in between gets them again.
                 if frame.event == "jobs" and frame.id:
                     self.cursor = frame.id
 
 
-def _item(frame: Frame) -> FeedItem | None:
-    if frame.event == "event":
-        return EventSeen(frame.data)
+def _item(frame: ServerSentEvent) -> FeedItem | None:
     try:
         data = parse(frame.data)
         match frame.event:

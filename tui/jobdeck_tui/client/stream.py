@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 from urllib.parse import quote
 
+from httpx_sse import ServerSentEvent
+
 from jobdeck_tui.text.sanitise import one_line
 
 from . import decode, models
@@ -12,7 +14,7 @@ from .api import JOBS, Api
 from .errors import ClientError, Denied, NotReachable, NotUnderstood, Refused
 from .feed import FrameUnreadable, Lost
 from .fields import NOTE_LIMIT, Fields, Unreadable, parse
-from .sse import Backoff, Frame, sse_events
+from .sse import Backoff, sse_events
 
 SILENCE_SECONDS = 40.0
 """The server's keepalive comes after 15 s of silence."""
@@ -108,15 +110,18 @@ class JobStream:
         async with self._api.http.stream(path, headers=headers, read_seconds=SILENCE_SECONDS) as response:
             self._connections += 1
             self._arrived = 0
+            sticky_id = ""
             async for frame in sse_events(response):
                 self._backoff.reset()
-                control = frame.event in CONTROL or (frame.event == "job.error" and not frame.id)
+                # The decoder repeats the last id on frames that have none of their own.
+                own_id, sticky_id = frame.id != sticky_id, frame.id
+                control = frame.event in CONTROL or (frame.event == "job.error" and not own_id)
                 for item in self._control(frame) if control else self._stored(frame):
                     yield item
                 if self._ended:
                     return
 
-    def _control(self, frame: Frame) -> list[StreamItem]:
+    def _control(self, frame: ServerSentEvent) -> list[StreamItem]:
         try:
             data = Fields(parse(frame.data))
             if frame.event == "stream.mode":
@@ -135,7 +140,7 @@ class JobStream:
             raise NotReachable("The server could not go on with the stream.")
         return []
 
-    def _stored(self, frame: Frame) -> list[StreamItem]:
+    def _stored(self, frame: ServerSentEvent) -> list[StreamItem]:
         items: list[StreamItem] = []
         try:
             seq = int(frame.id)
