@@ -1,4 +1,4 @@
-"""A server that tells a ``World`` on a real socket: every answer, the feed, a job's stream; it accepts no act."""
+"""A server that tells a ``World`` on a real socket: every answer, the feed, a job's stream; it refuses acts."""
 
 import asyncio
 import re
@@ -49,8 +49,9 @@ class TellingServer:
                 await self.hold(path, reader, writer)
             else:
                 length = re.search(r"content-length: (\d+)", head.lower())
-                await reader.readexactly(int(length[1]) if length else 0)
-                writer.write(self._answer(method, path, query))
+                body = await reader.readexactly(int(length[1]) if length else 0)
+                told = self._answer(path, query) if method == "GET" else await self.act(path, body)
+                writer.write(told)
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
@@ -74,9 +75,11 @@ class TellingServer:
         stored = [frame(kind, data, number) for number, (kind, data) in enumerate(told, 1)]
         return b"".join(stored) + frame("stream.mode", {"mode": "live"})
 
-    def _answer(self, method: str, path: str, query: str) -> bytes:
-        if method != "GET":
-            return answer(409, {"detail": {"code": "refused", "message": "This server only tells."}})
+    async def act(self, path: str, body: bytes) -> bytes:  # noqa: ARG002 (for those that do act)
+        """The answer to an act."""
+        return answer(409, {"detail": {"code": "refused", "message": "This server only tells."}})
+
+    def _answer(self, path: str, query: str) -> bytes:
         if path == "/v1/ops/jobs":
             return answer(200, self._page(query))
         if path.endswith("/content"):
