@@ -75,7 +75,7 @@ class TellingServer:
         stored = [frame(kind, data, number) for number, (kind, data) in enumerate(told, 1)]
         return b"".join(stored) + frame("stream.mode", {"mode": "live"})
 
-    async def act(self, path: str, body: bytes) -> bytes:  # noqa: ARG002 (for those that do act)
+    async def act(self, path: str, body: bytes) -> bytes:
         """The answer to an act."""
         return answer(409, {"detail": {"code": "refused", "message": "This server only tells."}})
 
