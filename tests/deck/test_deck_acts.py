@@ -1,5 +1,6 @@
 """One key acts: after a grace, on the job it was pressed for, and never while the deck is blind."""
 
+from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.screens.dialogs import GrantOffer, Question
 
@@ -40,6 +41,23 @@ async def test_u_takes_an_act_back_and_the_same_key_again_sends_at_once() -> Non
         assert phases(pilot)[0][2] is Phase.UNDONE
         await press(pilot, "e", "e")
         assert [phase for _, _, phase in phases(pilot)] == [Phase.SENT, Phase.UNDONE]
+
+
+@in_a_deck
+async def test_an_own_act_is_no_news_and_no_alert_where_that_of_another_is_both() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1), a_job(2)], clock)) as pilot:
+        deck = program(pilot).deck
+        deck.alerts.begin()
+        clock.seconds = 2.0
+        deck.take_frame()
+        await press(pilot, "e", "e")
+        for number, told in ((1, ""), (2, "job00002-running 0.0s ago")):
+            row = AuditRow(number, NOW + 2, "ops", "expire", f"job{number:05}-running", 3, None, "expired")
+            deck.company.take(row, deck.now())
+            deck.take_jobs([a_job(number, "expired", job_id=row.job_id, version=4)])
+            assert deck.company.line(deck.now()) == (told and f"ops expired {told}")
+            assert deck.alerts.words() == (told and "1 new: 1 expired")
 
 
 @in_a_deck

@@ -1,6 +1,7 @@
 """Who else is acting: the acts of others as they come, so that two operators never work against each other."""
 
 from collections import deque
+from collections.abc import Iterable
 
 from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.text.format import age, plural, short_id
@@ -43,9 +44,9 @@ class Company:
         """What this deck has just acted on."""
         return {target for target, at in self._own.items() if now - at < OWN_SECONDS}
 
-    def sends(self, job_id: str | None, now: float) -> None:
-        """This deck sends an act on a job, or on something that is none: its echo is no news."""
-        self._own = {target: self._own[target] for target in self.own(now)} | {job_id: now}
+    def sends(self, targets: Iterable[str | None], now: float) -> None:
+        """This deck sends acts on these jobs, or (None) on something that is none: their echo is no news."""
+        self._own = {target: self._own[target] for target in self.own(now)} | dict.fromkeys(targets, now)
 
     def take(self, row: AuditRow, now: float) -> None:
         """Takes an act of the feed."""
