@@ -16,7 +16,7 @@ from enum import Enum
 from itertools import count
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import state_word
+from jobdeck_tui.text.format import id_words, state_word
 
 from .columns import display_state
 from .eligibility import Act
@@ -63,7 +63,7 @@ class Tracked:
 
     def line(self, now: float, key: Callable[[str], str]) -> str:
         """Say it in one line, as in ``cancel 64e50cad in 3 s · u undo · c now``; ``key`` names keys."""
-        name = f"{self.act.value} {self.job_id[:8]}"
+        name = f"{self.act.value} {id_words(self.job_id)}"
         if self.awaits_reason:
             return f"{name}: say why; nothing is sent before"
         if self.phase is Phase.GRACE:

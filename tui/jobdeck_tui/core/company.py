@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from jobdeck_tui.client.models import AuditRow
-from jobdeck_tui.text.format import age, plural, short_id
+from jobdeck_tui.text.format import age, id_words, plural
 
 SHOWN_SECONDS = 15.0
 OWN_SECONDS = 15.0
@@ -26,11 +26,11 @@ PAST = {
 REFUSED = "refused:"
 
 
-def act_words(row: AuditRow, id_cells: int = 20) -> str:
+def act_words(row: AuditRow) -> str:
     """Says who did what to which job, as in ``ana cancelled 64e50cad``; what was refused is said so."""
     refused = row.result.startswith(REFUSED)
     did = f"was refused {row.act}" if refused else PAST.get(row.act, f"did {row.act}")
-    return f"{row.actor} {did} {short_id(row.job_id, id_cells)}" if row.job_id else f"{row.actor} {did}"
+    return f"{row.actor} {did} {id_words(row.job_id)}" if row.job_id else f"{row.actor} {did}"
 
 
 class Company:

@@ -25,7 +25,7 @@ from jobdeck_tui.text.format import (
 Piece = tuple[str, str]
 Row = list[Piece]
 HASH_SHOWN = 12
-ID_ROOM = ((110, 36), (76, 20), (0, 8))
+ID_ROOM = ((110, 36), (76, 20), (0, 12))
 CHECKPOINT_SHOWN = 13
 
 
