@@ -36,6 +36,7 @@ class TellingServer:
             (r"/v1/ops/jobs/[^/]*/why", world.detail["why"]),
             (r"/v1/ops/jobs/[^/]*", world.detail),
             (r"/v1/jobs/async/job/[^/]*/report", world.report),
+            (r"/v1/jobs/async/job/[^/]*/artifacts", {"artifacts": world.detail["artifacts"]}),
         )
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

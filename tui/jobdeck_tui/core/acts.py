@@ -132,6 +132,11 @@ class Acts:
             return self._keep(replace(held, due_at=now + self.grace_seconds))
         return self._keep(replace(held, due_at=now, reason=reason))
 
+    def clock_set(self, seconds: float) -> None:
+        """The clock was set by so much: what is left of a grace stays."""
+        for waiting in self.pending():
+            self._keep(replace(waiting, due_at=waiting.due_at + seconds))
+
     def undo(self) -> Tracked | None:
         """Take back the newest act whose grace still runs."""
         pending = self.pending()
