@@ -3,7 +3,7 @@
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -32,6 +32,8 @@ class TellingServer:
             (r"/v1/ops/cluster", world.cluster),
             (r"/v1/ops/recovery/plan", world.plan),
             (r"/v1/ops/drills", world.drills),
+            (r"/v1/ops/storage", world.storage),
+            (r"/v1/ops/forecast", world.forecast),
             (r"/v1/ops/workers/.*/log", world.log),
             (r"/v1/ops/jobs/[^/]*/why", world.detail["why"]),
             (r"/v1/ops/jobs/[^/]*", world.detail),
@@ -109,12 +111,12 @@ async def telling(told: TellingServer) -> AsyncIterator[TellingServer]:
 
 
 @contextmanager
-def told_beside(world: World) -> Iterator[str]:
+def told_beside(world: World, teller: Callable[[World], TellingServer] = TellingServer) -> Iterator[str]:
     """The server's URL, on a thread of its own: for a deck or a command that is not on this loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    server = telling(TellingServer(world))
+    server = telling(teller(world))
     try:
         yield asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result().url
     finally:

@@ -73,12 +73,12 @@ class Sender:
 
     async def _save_bundle(self, job_id: str) -> None:
         from jobdeck_tui.client.errors import ClientError
-        from jobdeck_tui.client.saving import Saving, free_name
+        from jobdeck_tui.client.saving import Saving, bundle_name, free_name
 
         if self._wire.api is None:
             return
         try:
-            with Saving(free_name(Path.cwd() / f"jobdeck-{job_id}.tar.gz")) as saving:
+            with Saving(free_name(Path.cwd() / bundle_name(job_id))) as saving:
                 await self._wire.api.save_bundle(job_id, saving)
         except OSError as error:
             self._wire.deck.say(f"No bundle was saved in {Path.cwd()}: {error.strerror}.", "bad")

@@ -21,6 +21,7 @@ class AuditScreen(TableScreen):
     """A line for each act; ``L`` shows those of this session and what became of them."""
 
     TITLE_WORDS = "Audit"
+    TIMES = ("at",)
     FILTER = "audit"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the job", key_display="enter"),
