@@ -127,7 +127,7 @@ class JobsScreen(ActingScreen):
         """Draws what changed."""
         deck, jobs, table = self.deck, self.deck.job_list, self.table
         covered = self.app.screen is not self
-        self.program.link.pager.look(table.cursor)
+        self.program.link.pager.look(table.cursor, self._answered_with_rows)
         if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
         changed = deck.drain_changed()
@@ -142,6 +142,12 @@ class JobsScreen(ActingScreen):
         self._flush_lines()
         if self.has_class("-preview"):
             self._flush_preview(now)
+
+    def _answered_with_rows(self) -> None:
+        """The server's rows are shown at once where the list is in view: the operator waits for them."""
+        self.deck.fresh = True
+        if self.app.screen is self:
+            self.flush()
 
     def _flush_preview(self, now: float) -> None:
         preview, cursor = self.query_one(Preview), self.table.cursor_id
