@@ -27,7 +27,9 @@ class Pager:
         sort = server_sort(shown.sort_column, reverse=shown.reverse)
         query = listed.ask(shown.filter_source, sort, cursor, self._wire.deck.monotonic())
         if query is not None:
-            self._wire.start(self._wire.program, partial(self._read, query, listed, then), "pager", exclusive=True)
+            self._wire.start(
+                self._wire.program, partial(self._read, query, listed, then), "pager", exclusive=True
+            )
 
     async def _read(self, query: Query, listed: ServerList, then: Callable[[], None]) -> None:
         from jobdeck_tui.client.errors import ClientError
