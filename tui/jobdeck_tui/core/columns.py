@@ -26,8 +26,8 @@ class Column:
 # STATE is twelve cells for its longest word, CANCELLING. ID, STATE and LEFT are never dropped.
 COLUMNS = (
     Column("id", "ID", 8, to_width=39),
-    Column("id", "ID", 12, 40, to_width=119),
-    Column("id", "ID", 20, 120),
+    Column("id", "ID", 12, 40, to_width=109),
+    Column("id", "ID", 20, 110),
     Column("state", "STATE", 12),
     Column("queue", "QUEUE", 15, 130),
     Column("left", "LEFT", 7, right=True),

@@ -95,4 +95,6 @@ def consequence(act: Act, jobs: Iterable[Job]) -> str:
         return "The old deadline stays on record."
     kept = plural(stages, "completed stage")
     running_now = f"{running} of {plural(len(rows), 'job')} running now"
+    if len(rows) == 1:
+        running_now = "It is running now" if running else "It is not running"
     return f"{running_now}; {kept} kept, so that a resume can go on from there."

@@ -110,7 +110,8 @@ class ActingScreen(DeckScreen):
         if not found.eligible:
             self.program.tell(found.sentence, severity="warning")
             return
-        notes = [found.sentence, consequence(act, found.eligible)]
+        notes = [found.sentence] if len(jobs) > 1 else []
+        notes.append(consequence(act, found.eligible))
         if hidden := self.out_of_view(found.eligible):
             notes.append(f"{plural(hidden, 'job')} of them not in view: the filter hides what is marked.")
         if len(found.eligible) > TYPED_OVER:

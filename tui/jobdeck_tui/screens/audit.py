@@ -14,7 +14,7 @@ from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
 
 REFUSED = "refused:"
-ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_COLUMNS = 12, 24, 120
+ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_COLUMNS = 12, 24, 110
 
 
 class AuditScreen(TableScreen):
@@ -33,7 +33,7 @@ class AuditScreen(TableScreen):
         Column("at", "WHEN", 9),
         Column("actor", "WHO", 9, 60),
         Column("act", "ACT", 14),
-        Column("job", "JOB", ID_CELLS, to_width=119),
+        Column("job", "JOB", ID_CELLS, to_width=WIDE_FROM_COLUMNS - 1),
         Column("job", "JOB", WIDE_ID_CELLS, WIDE_FROM_COLUMNS),
         Column("note", "RESULT", 0, 50),
     )
