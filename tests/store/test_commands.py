@@ -19,8 +19,9 @@ def accept(tx: Connection, job_id: str, **fields: Any) -> None:
     submit(tx, NewJob(agent_type="probe", input="{}", queue="probe", job_id=job_id, **fields), 100.0)
 
 
-def deliver(tx: Connection, *pending: str) -> list[str]:
-    chosen, _position = delivery.deliver(tx, epoch=1, room=1000, pending=pending, urgent_room=0, now=101.0)
+def deliver(tx: Connection, *pending: str, **limits: Any) -> list[str]:
+    limits = {"room": 1000, "urgent_room": 0} | limits
+    chosen, _position = delivery.deliver(tx, epoch=1, pending=pending, now=101.0, **limits)
     return [one.job_id for one in chosen]
 
 
@@ -208,3 +209,13 @@ def test_many_dependents_that_cannot_go_are_in_nobodys_way(tx: Connection) -> No
     accept(tx, "ready", deadline=800, after=("done",))
     accept(tx, "after-ready", deadline=900, after=("ready",))
     assert deliver(tx) == ["done", "ready", "after-ready"]
+
+
+def test_where_nothing_else_can_go_new_jobs_are_looked_at_alone(tx: Connection) -> None:
+    for job_id, deadline in (("old", 500), ("new", 900), ("urgent", 400)):
+        accept(tx, job_id, deadline=deadline)
+    assert deliver(tx, only={"new"}) == ["new"]
+    assert deliver(tx, only={"old", "urgent"}, room=1) == ["urgent"], "of these too the most urgent first"
+    accept(tx, "later", deadline=950)
+    assert deliver(tx, only={"later"}, room=0, urgent_room=8) == [], "nothing delivered could wait for it"
+    assert deliver(tx, only={"old"}, room=0, urgent_room=8) == ["old"]

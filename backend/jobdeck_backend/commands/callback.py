@@ -18,19 +18,20 @@ from jobdeck_backend.store import events, notifications
 if TYPE_CHECKING:  # operators needs this module, by way of every transition
     from jobdeck_backend.commands.operators import By, Perform
 
-TOLD = {*OUTCOMES, Verb.HOLD}
 TEXT_CHARS_MAX = 4_000
 
 
-def owe(tx: Connection, job: Job, verb: Verb, reason: str | None, now: float) -> None:
-    """Put on record that the caller is to be told of ``verb``, if it is an end or a hold and a URL was given.
-
-    ``job`` is as ``verb`` left it.
-    """
-    callback = notifications.callback_of(tx, job.job_id) if verb in TOLD else None
-    if callback is None:
-        return
-    url, deadline = callback
+def owe(
+    tx: Connection,
+    job: Job,
+    verb: Verb,
+    reason: str | None,
+    now: float,
+    *,
+    url: str,
+    deadline: float | None,
+) -> None:
+    """Put on record that the caller is to be told of ``verb``, an end or a hold. ``job`` is as it left it."""
     body = {
         "job_id": job.job_id,
         "event": verb,

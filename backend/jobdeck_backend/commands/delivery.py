@@ -11,16 +11,27 @@ DEPENDENTS_MAX = 100
 
 
 def deliver(
-    tx: Connection, *, epoch: int, room: int, pending: Collection[str], urgent_room: int, now: float
+    tx: Connection,
+    *,
+    epoch: int,
+    room: int,
+    pending: Collection[str],
+    urgent_room: int,
+    now: float,
+    only: Collection[str] | None = None,
 ) -> tuple[list[Delivery], int]:
     """Mark and return the jobs to hand over, the most urgent first, at most ``room``; and the log's last
     position: what happened up to there is older than the delivery.
 
     With no room left, up to ``urgent_room`` jobs go that are more urgent than something already delivered.
     Dependents go beside the window once all they wait for is finished or in ``pending`` (jobs whose keys Dask
-    holds).
+    holds). ``only``: of those that wait for no other, these alone are looked at.
     """
-    independent = dispatch.next_independent(tx, room) if room > 0 else _more_urgent(tx, urgent_room)
+    if room > 0:
+        independent = dispatch.next_independent(tx, room, only=only)
+    else:
+        before = dispatch.least_urgent_delivered(tx)
+        independent = dispatch.next_independent(tx, urgent_room, before=before, only=only)
     dispatch.mark_delivered(tx, [one.job_id for one in independent], epoch, now)
     going = {*pending, *(one.job_id for one in independent)}
     dependent: list[Delivery] = []
@@ -34,10 +45,6 @@ def deliver(
         going.update(one.job_id for one in ready)
         dependent += ready
     return independent + dependent, events.last_position(tx)
-
-
-def _more_urgent(tx: Connection, limit: int) -> list[Delivery]:
-    return dispatch.next_independent(tx, limit, before=dispatch.least_urgent_delivered(tx))
 
 
 def take_back(tx: Connection, job_ids: Sequence[str]) -> None:

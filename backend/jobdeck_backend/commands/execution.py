@@ -30,13 +30,13 @@ def claim(
     if admission.is_overdue(now):
         expire(tx, job, now=now, actor=worker, reason="deadline passed while queued")
         return None
-    predecessors = jobs.load_predecessors(tx, job_id)
+    predecessors = jobs.load_predecessors(tx, job_id) if job.dependent else []
     failed = [name for name, status, _output in predecessors if status.terminal and status != Status.SUCCESS]
     if failed and admission.after_policy == "succeeded":
         _fail_on_predecessor(tx, job, failed[0], now=now, actor=worker)
         return None
     unfinished = any(not status.terminal for _name, status, _output in predecessors)
-    if unfinished or jobs.has_live_attempt(tx, job_id):
+    if unfinished or (job.attempt > 0 and jobs.has_live_attempt(tx, job_id)):
         dispatch.take_back(tx, [job_id])
         return None
     started = move(

@@ -13,7 +13,7 @@ from jobdeck_backend.commands import callback
 from jobdeck_backend.errors import Changed, JobNotFound
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, RAISES_FENCE, Verb, advance
 from jobdeck_backend.jobs.records import Admission, Job, NewEvent, Status, Transition
-from jobdeck_backend.store import effects, events, jobs
+from jobdeck_backend.store import effects, events, jobs, notifications
 
 UNSTARTED = {"worker": None, "stage": None, "delivered_epoch": None, "delivered_at": None}
 """The columns of a job that nobody executes and Dask does not hold."""
@@ -21,12 +21,10 @@ UNSTARTED = {"worker": None, "stage": None, "delivered_epoch": None, "delivered_
 
 def load(tx: Connection, job_id: str) -> tuple[Admission, Job]:
     """Both records of a job. Raises ``JobNotFound``."""
-    # The job first: from then on nobody else changes either.
-    job = jobs.load_job(tx, job_id)
-    admission = jobs.load_admission(tx, job_id)
-    if admission is None or job is None:
+    both = jobs.load_both(tx, job_id)
+    if both is None:
         raise JobNotFound(job_id)
-    return admission, job
+    return both
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +91,18 @@ def put_on_record(tx: Connection, moves: Sequence[Moved]) -> None:
     ]
     effects.leave_uncertain(tx, unended)
     for one in moves:
-        verb, job_id = one.verb, one.after.job_id
-        if verb in OUTCOMES:
-            jobs.update_admission(
-                tx, job_id, outcome=OUTCOMES[verb], outcome_reason=one.reason, finished_at=one.at
-            )
-        callback.owe(tx, one.after, verb, one.reason, one.at)
+        url, deadline = _caller(tx, one)
+        if url is not None:
+            callback.owe(tx, one.after, one.verb, one.reason, one.at, url=url, deadline=deadline)
+
+
+def _caller(tx: Connection, one: Moved) -> tuple[str | None, float | None]:
+    """Where somebody wants to be told of the change, if anywhere, and the job's deadline. Stores the outcome."""
+    if one.verb in OUTCOMES:
+        return jobs.end_admission(tx, one.after.job_id, OUTCOMES[one.verb], one.reason, one.at)
+    if one.verb is Verb.HOLD:
+        return notifications.callback_of(tx, one.after.job_id)
+    return None, None
 
 
 def _transition(one: Moved) -> Transition:

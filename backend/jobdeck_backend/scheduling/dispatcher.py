@@ -2,7 +2,7 @@
 
 import math
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from uuid import uuid4
@@ -31,6 +31,7 @@ INTERVAL_S = 1.0
 PAUSE_S = 0.005
 REST_S = 0.5
 RESTRICTED_INTERVAL_S = 0.05
+NEW_MAX = 500
 
 Key = tuple[str, str, int]
 
@@ -55,7 +56,8 @@ class Dispatcher(Loop):
         self._cluster = cluster
         self._handed: dict[str, Handed] = {}
         self._short_of_room = False
-        self._submitted = False
+        self._new: set[str] = set()
+        self._anything = True
         self._looked_at = -math.inf
         # From anywhere: another backend's keys on the same scheduler must be others.
         self._deliveries = count(secrets.randbits(48))
@@ -66,6 +68,12 @@ class Dispatcher(Loop):
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
         self._handed.clear()
+        self._anything = True
+
+    def wake(self) -> None:
+        """Look now: any job of the backlog may have become one that can go."""
+        self._anything = True
+        super().wake()
 
     def give_again(self, job_ids: Iterable[str]) -> None:
         """These jobs are back in the backlog: their old keys mean nothing any more."""
@@ -84,7 +92,8 @@ class Dispatcher(Loop):
             if event.status is None:
                 continue
             changed = changed or event.status == Status.SUBMITTED or self._short_of_room
-            self._submitted = self._submitted or event.status == Status.SUBMITTED
+            if event.status == Status.SUBMITTED:
+                self._new.add(event.job_id)
             handed = self._handed.get(event.job_id)
             if handed is None or event.position <= handed.position:
                 continue
@@ -93,7 +102,7 @@ class Dispatcher(Loop):
             elif event.status == Status.SUBMITTED or not handed.started:
                 del self._handed[event.job_id]
         if changed:
-            self.wake()
+            super().wake()
 
     async def run_once(self) -> None:
         """Deliver what there is room for."""
@@ -110,9 +119,9 @@ class Dispatcher(Loop):
         room = max(0, snapshot.slots + window - in_flight)
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
-        if room == 0 and not self._submitted and now() < self._looked_at + INTERVAL_S:
+        only = self._only_new(room)
+        if only is not None and not only:
             return  # nothing can go: leave the database's one write lock to the workers
-        self._submitted, self._looked_at = False, now()
         epoch = self._cluster.epoch
         chosen, position = await self._writer.submit(
             delivery.deliver,
@@ -121,10 +130,25 @@ class Dispatcher(Loop):
             pending=frozenset(self._handed),
             urgent_room=max(0, 2 * window - in_flight),
             now=now(),
+            only=only,
         )
         self._short_of_room = len(chosen) >= room
         if chosen and self._cluster.client is client:
             self._hand_over(client, chosen, epoch, position)
+
+    def _only_new(self, room: int) -> Collection[str] | None:
+        """Which jobs alone can go now, or None: any of the backlog.
+
+        Where the last look left room, all others wait for something: a backlog of a hundred thousand jobs in a
+        paused queue is not read again for each new one.
+        """
+        due = now() >= self._looked_at + INTERVAL_S
+        anything = self._anything or due or (self._short_of_room and room > 0) or len(self._new) > NEW_MAX
+        new, self._new = self._new, set()
+        if not anything:
+            return new
+        self._anything, self._looked_at = False, now()
+        return None
 
     async def _let_go(self) -> None:
         """Release finished futures. Where nobody started the job since its claim failed, it goes back to the
@@ -139,13 +163,14 @@ class Dispatcher(Loop):
             # Some worker cannot run jobs: which one is found out meanwhile.
             self._rests_until = now() + REST_S
         if unstarted:
+            self._anything = True
             await self._writer.submit(delivery.take_back, unstarted)
 
     async def _restrict(self, only_on: frozenset[str] | None) -> None:
         """Other workers may be given jobs than before: what waits for the former ones is handed over again."""
         if only_on == self._only_on:
             return
-        self._only_on = only_on
+        self._only_on, self._anything = only_on, True
         # Without a window, a slot that falls free is to be seen soon.
         self.interval_s = INTERVAL_S if only_on is None else RESTRICTED_INTERVAL_S
         unstarted = [job_id for job_id, handed in self._handed.items() if not handed.started]

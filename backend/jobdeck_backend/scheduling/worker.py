@@ -246,7 +246,7 @@ class Execution:
             "recursion_limit": RECURSION_LIMIT,
         }
         # Once a checkpoint of this job exists its original input is never passed again (R20).
-        begun = self._has_own_checkpoint(config)
+        begun = self.claim.attempt > 1 and self._has_own_checkpoint(config)
         first = None if begun else module.initial_state(admission.input)
         await graph.ainvoke(first, config, durability="sync")
         state = await graph.aget_state(config)

@@ -14,22 +14,19 @@ _PAUSED = exists().where(
     queues.c.name == admissions.c.queue,
     queues.c.paused_at.is_not(None),
 )
-_BACKLOG = (
-    (jobs.c.status == Status.SUBMITTED)
-    & jobs.c.delivered_epoch.is_(None)
-    & jobs.c.held_reason.is_(None)
-    & ~_LIVE_ATTEMPT
-    & ~_PAUSED
-)
-_NEXT = (
+_MAY_GO = (
     select(jobs.c.job_id, jobs.c.fence, jobs.c.dispatch_deadline, jobs.c.priority)
-    .where(
-        _BACKLOG, jobs.c.dependent == bindparam("dependent"), jobs.c.dispatch_deadline < bindparam("before")
-    )
+    .where(jobs.c.delivered_epoch.is_(None), jobs.c.held_reason.is_(None), ~_LIVE_ATTEMPT, ~_PAUSED)
+    .where(jobs.c.dependent == bindparam("dependent"), jobs.c.dispatch_deadline < bindparam("before"))
     .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
     .limit(bindparam("limit"))
     # On PostgreSQL: what somebody else is changing just now comes next time.
     .with_for_update(of=jobs, skip_locked=True)
+)
+_NEXT = _MAY_GO.where(jobs.c.status == Status.SUBMITTED)
+# An expression, which no index knows: found by their ids, whatever else waits.
+_NEXT_OF_THESE = _MAY_GO.where(
+    jobs.c.status.concat("") == Status.SUBMITTED, jobs.c.job_id.in_(bindparam("only", expanding=True))
 )
 _predecessor = jobs.alias("predecessor")
 _WAITS_FOR_BACKLOG = exists().where(
@@ -46,9 +43,13 @@ _OPEN_PREDECESSORS = (
 )
 
 
-def next_independent(tx: Connection, limit: int, before: float = math.inf) -> list[Delivery]:
-    """The most urgent backlog jobs that never waited for others, due before an instant."""
-    rows = tx.execute(_NEXT, {"dependent": False, "limit": limit, "before": before})
+def next_independent(
+    tx: Connection, limit: int, before: float = math.inf, only: Collection[str] | None = None
+) -> list[Delivery]:
+    """The most urgent backlog jobs, ``only`` of these if given, that never waited for others and are due before an
+    instant."""
+    statement, these = (_NEXT, {}) if only is None else (_NEXT_OF_THESE, {"only": list(only)})
+    rows = tx.execute(statement, {"dependent": False, "limit": limit, "before": before} | these)
     return [Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, ()) for row in rows]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, or_, select, update
 
 from jobdeck_backend.jobs.records import UNFINISHED, Effect, EffectState
 from jobdeck_backend.store.tables import effects, jobs
@@ -17,6 +17,11 @@ _LEAVE_UNCERTAIN = (
     .values(state=EffectState.UNCERTAIN)
 )
 OPEN = (EffectState.INTENT, EffectState.UNCERTAIN)
+_OPEN_OF_JOB = (
+    select(*_EFFECT)
+    .where(effects.c.job_id == bindparam("id"), or_(*(effects.c.state == state for state in OPEN)))
+    .order_by(effects.c.intent_at)
+)
 
 
 def _effect(row: Sequence[Any]) -> Effect:
@@ -51,8 +56,7 @@ def of_job(tx: Connection, job_id: str) -> list[Effect]:
 
 def open_of_job(tx: Connection, job_id: str) -> list[Effect]:
     """A job's effects of which nobody knows yet whether they happened."""
-    statement = select(*_EFFECT).where(effects.c.job_id == job_id, effects.c.state.in_(OPEN))
-    return [_effect(row) for row in tx.execute(statement.order_by(effects.c.intent_at))]
+    return [_effect(row) for row in tx.execute(_OPEN_OF_JOB, {"id": job_id})]
 
 
 def of_unfinished(tx: Connection) -> list[Effect]:

@@ -15,7 +15,7 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.sqlite import commit_counter
 
 PAGE = 1_000
-BUSY_LOOK_S = 0.005
+BUSY_LOOK_S = 0.003
 IDLE_LOOK_S = 0.05
 # How long after the last event the looks stay frequent.
 BUSY_FOR_S = 2.0

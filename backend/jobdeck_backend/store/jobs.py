@@ -40,6 +40,13 @@ _INSERT_TRANSITION = transitions.insert()
 _LOAD_JOB = select(*_JOB).where(jobs.c.job_id == bindparam("id"))
 _LOCK_JOB = _LOAD_JOB.with_for_update()
 _LOAD_ADMISSION = select(*_ADMISSION).where(admissions.c.job_id == bindparam("id"))
+_LOAD_BOTH = (
+    select(*_JOB, *_ADMISSION)
+    .join(admissions, admissions.c.job_id == jobs.c.job_id)
+    .where(jobs.c.job_id == bindparam("id"))
+)
+# Both rows: of one that is only joined, PostgreSQL shows what it was before the wait for the other's lock.
+_LOCK_BOTH = _LOAD_BOTH.with_for_update()
 # Executed with the changed columns beside these parameters: a statement built once costs a fifth of a new one.
 _UPDATE_JOB = update(jobs).where(
     jobs.c.job_id == bindparam("expected_id"),
@@ -48,6 +55,7 @@ _UPDATE_JOB = update(jobs).where(
 )
 _MOVE_JOB = _UPDATE_JOB.values(event_seq=jobs.c.event_seq + bindparam("told")).returning(jobs.c.event_seq)
 _UPDATE_ADMISSION = update(admissions).where(admissions.c.job_id == bindparam("expected_id"))
+_END_ADMISSION = _UPDATE_ADMISSION.returning(admissions.c.callback_url, admissions.c.deadline)
 _PREDECESSORS = (
     select(jobs.c.job_id, jobs.c.status, jobs.c.output)
     .join(dependencies, dependencies.c.predecessor_id == jobs.c.job_id)
@@ -159,6 +167,12 @@ def load_admission(tx: Connection, job_id: str) -> Admission | None:
     return None if row is None else Admission(*row)
 
 
+def load_both(tx: Connection, job_id: str) -> tuple[Admission, Job] | None:
+    """Both records of a job in one statement, or None; they are kept as ``load_job`` keeps one."""
+    row = tx.execute(_LOCK_BOTH if locks(tx) else _LOAD_BOTH, {"id": job_id}).first()
+    return None if row is None else (Admission(*row[len(_JOB) :]), _job(row[: len(_JOB)]))
+
+
 def load_status(tx: Connection, job_id: str) -> dict[str, Any] | None:
     """What is asked most often of a job, by column, in one statement; None for an unknown one."""
     row = tx.execute(_STATUS, {"id": job_id}).first()
@@ -184,6 +198,15 @@ def _expecting(job: Job) -> dict[str, Any]:
 def update_admission(tx: Connection, job_id: str, **columns: Any) -> None:
     """Change an admission's outcome or window."""
     tx.execute(_UPDATE_ADMISSION, {"expected_id": job_id} | columns)
+
+
+def end_admission(
+    tx: Connection, job_id: str, outcome: str, reason: str | None, now: float
+) -> tuple[str | None, float | None]:
+    """Store what became of the promise; answers ``(callback_url, deadline)``: who is to be told, and of what."""
+    columns = {"outcome": outcome, "outcome_reason": reason, "finished_at": now}
+    url, deadline = tx.execute(_END_ADMISSION, {"expected_id": job_id} | columns).one()
+    return url, deadline
 
 
 def insert_transitions(tx: Connection, made: Sequence[Transition]) -> None:

@@ -12,7 +12,7 @@ from jobdeck_backend.store.tables import admissions, notifications
 _NOTIFICATION = [notifications.c[field.name] for field in fields(Notification)]
 _STATE_AT = [column.name for column in _NOTIFICATION].index("state")
 _CALLBACK = select(admissions.c.callback_url, admissions.c.deadline).where(
-    admissions.c.job_id == bindparam("id"), admissions.c.callback_url.is_not(None)
+    admissions.c.job_id == bindparam("id")
 )
 _NEXT_DUE = select(func.min(notifications.c.next_at)).where(notifications.c.next_at.is_not(None))
 
@@ -23,10 +23,10 @@ def _notification(row: Sequence[Any]) -> Notification:
     return Notification(*values)
 
 
-def callback_of(tx: Connection, job_id: str) -> tuple[str, float | None] | None:
-    """``(callback_url, deadline)`` of a job whose caller wants to be told, else None."""
-    row = tx.execute(_CALLBACK, {"id": job_id}).first()
-    return None if row is None else (row[0], row[1])
+def callback_of(tx: Connection, job_id: str) -> tuple[str | None, float | None]:
+    """``(callback_url, deadline)`` of a job; None for a URL: its caller does not want to be told."""
+    url, deadline = tx.execute(_CALLBACK, {"id": job_id}).one()
+    return url, deadline
 
 
 def insert(tx: Connection, notification: Notification) -> None:

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.types.string import StrDumperUnknown
-from sqlalchemy import URL, Engine, String, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy import URL, Connection, Engine, String, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 
 from jobdeck_backend.errors import StartRefused
@@ -106,6 +108,27 @@ _KEPT_ALIVE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
+
+
+def driver_of(connection: Connection) -> psycopg.Connection[Any]:
+    """The connection as its driver has it."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    return driver
+
+
+def begun(connection: Connection) -> str:
+    """Begin the transaction on the server too, and answer its id: one message, where psycopg would send two."""
+    driver = driver_of(connection)
+    begin = b"BEGIN; " if driver.info.transaction_status == TransactionStatus.IDLE else b""
+    result = driver.pgconn.exec_(begin + b"SELECT pg_current_xact_id()")
+    if result.status == ExecStatus.TUPLES_OK:
+        return (result.get_value(0, 0) or b"").decode()
+    error = error_from_result(result)
+    gone = bool(driver.closed)
+    if gone:
+        connection.invalidate(error)
+    raise OperationalError("BEGIN", None, error, connection_invalidated=gone)
 
 
 def is_away(error: DBAPIError) -> bool:

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from jobdeck_backend.store.checkpoints import FencedSaver
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.postgres import Postgres
+from jobdeck_backend.store.postgres import Postgres, driver_of
 from jobdeck_backend.store.transactions import transact
 
 
@@ -57,7 +57,7 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
     """PostgreSQL's: its statements are part of the slot's transaction, and outlast an absence of the database."""
 
     def __init__(self, connection: Connection, lock: RLock) -> None:
-        super().__init__(_driver_of(connection))
+        super().__init__(driver_of(connection))
         self._connection, self._connection_lock = connection, lock
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -66,7 +66,7 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
         with self._connection_lock:
             if self._connection.in_transaction():
                 return stock(config)
-            return transact(self._connection, lambda _tx: stock(config), writes=False)
+            return transact(self._connection, lambda _tx: stock(config), begin=_alone, writes=False)
 
     def put(
         self,
@@ -87,7 +87,7 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
 
     @contextmanager
     def _cursor(self, *, pipeline: bool = False) -> Iterator[psycopg.Cursor[DictRow]]:
-        driver = _driver_of(self._connection)  # another one after each absence of the database
+        driver = driver_of(self._connection)  # another one after each absence of the database
         try:
             with driver.cursor(binary=True, row_factory=dict_row) as cursor:
                 if not pipeline:
@@ -104,7 +104,13 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
             raise OperationalError("checkpoint", None, error, connection_invalidated=gone) from error
 
 
-def _driver_of(connection: Connection) -> psycopg.Connection[Any]:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)
-    return driver
+@contextmanager
+def _alone(connection: Connection) -> Iterator[None]:
+    """Each statement for itself: a read of one spares the messages that begin and end a transaction."""
+    driver = driver_of(connection)
+    driver.autocommit = True
+    try:
+        yield
+    finally:
+        if not driver.closed:
+            driver.autocommit = False

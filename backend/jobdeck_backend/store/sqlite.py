@@ -1,6 +1,7 @@
 """SQLite's answers: one file, one write lock, taken at the start of each writing transaction."""
 
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -11,6 +12,8 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 # Upper bound of one wait for the write lock. Longer than any transaction of ours by far; the server's own is
 # shorter than its callers' patience, so that they are told why.
 BUSY_TIMEOUT_S = {"FULL": 8.0, "NORMAL": 30.0}
+LOCK_LOOK_S = 0.0005
+LOCK_LOOK_MAX_S = 0.01
 
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -38,7 +41,6 @@ class Sqlite:
             max_overflow=32,
             hide_parameters=True,  # an error's text goes to logs and callers; what jobs were given does not (R38)
         )
-        begin = "BEGIN IMMEDIATE" if write else "BEGIN"
 
         @event.listens_for(engine, "connect")
         def _configure(connection: sqlite3.Connection, _record: object) -> None:
@@ -55,7 +57,12 @@ class Sqlite:
 
         @event.listens_for(engine, "begin")
         def _begin(connection: Connection) -> None:
-            connection.exec_driver_sql(begin)
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            if write:
+                _begin_immediate(driver, BUSY_TIMEOUT_S[synchronous])
+            else:
+                _execute(driver, "BEGIN")
 
         return engine
 
@@ -73,6 +80,33 @@ class Sqlite:
         elif found is not None and found.st_size == 0:
             # SQLite would take it for a new one, and throw away the log from which it could be restored.
             raise _error(f"{self.path} was truncated while it was in use", sqlite3.SQLITE_CORRUPT)
+
+
+def _begin_immediate(driver: sqlite3.Connection, timeout_s: float) -> None:
+    """Take the write lock. It is held for a millisecond or two: SQLite's own waiting, in steps that grow to a
+    tenth of a second, would sleep through most of its turns."""
+    until = time.monotonic() + timeout_s
+    step_s = LOCK_LOOK_S
+    _execute(driver, "PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                return _execute(driver, "BEGIN IMMEDIATE")
+            except OperationalError as error:
+                code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+                if code != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                    raise
+            time.sleep(step_s)
+            step_s = min(step_s * 1.2, LOCK_LOOK_MAX_S)
+    finally:
+        _execute(driver, f"PRAGMA busy_timeout={int(timeout_s * 1000)}")
+
+
+def _execute(driver: sqlite3.Connection, statement: str) -> None:
+    try:
+        driver.execute(statement)
+    except sqlite3.Error as error:  # SQLAlchemy translates only what it executes itself
+        raise OperationalError(statement, None, error) from error
 
 
 def _error(reason: str, code: int) -> OperationalError:

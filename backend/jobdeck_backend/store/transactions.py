@@ -45,7 +45,7 @@ def transact(
 
 
 def _persist(connection: Connection, work: Callable[[Connection], T], begin: Begin, *, writes: bool) -> T:
-    from jobdeck_backend.store.postgres import is_away
+    from jobdeck_backend.store.postgres import begun, is_away
 
     until = time.monotonic() + AWAY_MAX_S
     in_doubt: tuple[str, T] | None = None
@@ -56,9 +56,10 @@ def _persist(connection: Connection, work: Callable[[Connection], T], begin: Beg
                 return in_doubt[1]
             in_doubt = None
             with begin(connection):
+                transaction_id = begun(connection) if writes else None
                 result = work(connection)
-                if writes:
-                    in_doubt = _transaction_id(connection), result
+                if transaction_id is not None:
+                    in_doubt = transaction_id, result
             return result
         except DBAPIError as error:
             if not is_away(error) or time.monotonic() >= until:
@@ -67,10 +68,6 @@ def _persist(connection: Connection, work: Callable[[Connection], T], begin: Beg
                 log.warning("the database is away; the transaction is tried again", cause=cause_of(error))
             said = True
             time.sleep(LOOK_S)
-
-
-def _transaction_id(tx: Connection) -> str:
-    return str(tx.exec_driver_sql("SELECT pg_current_xact_id()::text").scalar_one())
 
 
 def _was_committed(connection: Connection, transaction_id: str) -> bool:
