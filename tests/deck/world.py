@@ -10,6 +10,7 @@ from typing import Any
 from jobdeck_tui.client.models import STATES
 
 from .deck_driver import NOW
+from .world_at_large import forecast, storage
 
 Json = dict[str, Any]
 Text = Callable[[str], str]
@@ -40,8 +41,8 @@ class World:
         self.drills = self._drills()
         self.log = self._log()
         self.report = self._report()
-        self.storage = self._storage()
-        self.forecast = self._forecast()
+        self.storage = storage(text)
+        self.forecast = forecast(text, count, at(40))
 
     def _many(self, least: int) -> range:
         return range(max(least, self._count))
@@ -392,31 +393,6 @@ class World:
         """A worker's log."""
         lines = [self._text(f"12:00:0{number % 10} job claimed") for number in self._many(30)]
         return {"worker": self._text("w0-e1"), "lines": lines, "more": True}
-
-    def _storage(self) -> Json:
-        """What is kept."""
-        kinds = ("jobs", "events", "checkpoints", "checkpoint_writes", "artifacts")
-        prunable = {"jobs": 4, "events": 40, "removed": {}, "freed_bytes": 0}
-        return {
-            "state": {"state": "low", "reason": self._text("the disk is nearly full")},
-            "kinds": {name: {"rows": 10, "bytes": 4096} for name in kinds},
-            "space": {"database_bytes": 9, "free_bytes": 1, "log_bytes": 2, "disk_free_bytes": 3},
-            "unfinished": 6,
-            "retention_seconds": None,
-            "prunable": {"state": self._text("none"), "error": self._text("locked"), **prunable},
-        }
-
-    def _forecast(self) -> Json:
-        """When jobs would be done."""
-        workflows = [
-            {
-                "workflow": self._text("contract_review"),
-                "predicted_finish": at(40),
-                "service_time": {"p50": 2.0, "p95": 9.0, "n": 12},
-            }
-            for _ in self._many(2)
-        ]
-        return {"drain_seconds": 95.0, "unfinished": 6, "slots": 4, "workflows": workflows}
 
     def _report(self) -> Json:
         """A report."""
