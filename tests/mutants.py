@@ -87,10 +87,10 @@ MUTANTS = (
     Mutant(
         "a recovered or resumed job is given a fresh deadline",
         "commands/transition.py",
-        "        if verb in OUTCOMES:\n",
-        "        if verb in (Verb.RECOVER, Verb.RESUME):\n"
-        "            jobs.update_admission(tx, job_id, deadline=one.at + 600)\n"
-        "        if verb in OUTCOMES:\n",
+        "    if one.verb in OUTCOMES:\n",
+        "    if one.verb in (Verb.RECOVER, Verb.RESUME):\n"
+        "        jobs.update_admission(tx, one.after.job_id, deadline=one.at + 600)\n"
+        "    if one.verb in OUTCOMES:\n",
     ),
     Mutant(
         "an attempt is given a fresh budget",

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -99,14 +99,18 @@ class PostgresServer:
         """Every process of the server stopped: connections stay, and nothing is answered."""
         assert self._process is not None
         server = psutil.Process(self._process.pid)
-        stopped = [server, *server.children()]
-        for process in stopped:
-            process.suspend()
+        server.suspend()  # first: it begins no other
+        sessions = server.children()
+        for session in sessions:
+            with suppress(psutil.NoSuchProcess):  # it was at its end
+                session.suspend()
         try:
             yield
         finally:
-            for process in stopped:
-                process.resume()
+            server.resume()
+            for session in sessions:
+                with suppress(psutil.NoSuchProcess):
+                    session.resume()
 
     def remove(self) -> None:
         """Stop it and delete everything."""

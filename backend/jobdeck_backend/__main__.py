@@ -24,7 +24,7 @@ import uvloop
 from pydantic import ValidationError
 
 from jobdeck_backend import logs
-from jobdeck_backend.api.request_head import BoundedHeadProtocol
+from jobdeck_backend.api.request_bounds import bounded
 from jobdeck_backend.app import Backend, create_app
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
@@ -94,7 +94,7 @@ async def serve(
     backend = Backend(settings, forks)
     config = uvicorn.Config(
         create_app(backend),
-        http=BoundedHeadProtocol,
+        http=bounded(settings.request_timeout_s),
         log_level="warning",
         access_log=False,
         proxy_headers=False,  # what they would change nobody reads

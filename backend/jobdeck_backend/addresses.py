@@ -6,6 +6,7 @@ name that answers differently the next time (DNS rebinding) gains nothing.
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable
 from ssl import SSLContext
@@ -15,9 +16,12 @@ import httpx
 from jobdeck_backend.errors import AddressRefused, InvalidInput
 
 URL_CHARS_MAX = 2_000
+NAME_CHARS_MAX, LABEL_CHARS_MAX = 253, 63
 ADDRESSES_TRIED_MAX = 4
 # Answers on an address that looks public: the metadata service of one large cloud.
 METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
+_LABEL = re.compile("[a-zA-Z0-9_-]+")
+_NUMBER = re.compile("[0-9]+|0[xX][0-9a-fA-F]*")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -54,17 +58,52 @@ def check_url(text: str, *, allow_private: bool) -> httpx.URL:
         raise InvalidInput(f"a URL may have at most {URL_CHARS_MAX} characters")
     try:
         url = httpx.URL(text)
-    except (httpx.InvalidURL, ValueError):  # the latter for text that has no UTF-8
-        raise InvalidInput("it is not a URL") from None
-    if url.scheme not in {"http", "https"} or not url.host:
+    except httpx.InvalidURL as error:
+        # What is wrong; behind the colon is where.
+        raise InvalidInput(f"it is not a URL ({str(error).partition(':')[0]})") from None
+    except ValueError:
+        raise InvalidInput("it is not a URL (not all of it has a UTF-8 form)") from None
+    if url.scheme not in {"http", "https"} or not url.raw_host:
         raise InvalidInput("a URL must begin with http:// or https:// and name a host")
     if url.port is not None and not 0 < url.port < 65_536:
         raise InvalidInput("a URL's port must be between 1 and 65535")
     if url.userinfo:
         raise InvalidInput("a URL must not hold a user name or password")
+    if (why_not := _why_no_host(url)) is not None:
+        raise InvalidInput(f"the URL's host cannot exist: {why_not}")
     if not allow_private and not _may_be_public(_host(url)):
         raise _refusal()
     return url
+
+
+def _why_no_host(url: httpx.URL) -> str | None:
+    """What is wrong with a host that no resolver would find; None where one might."""
+    host = _host(url)
+    if ":" in host:
+        return None  # an IPv6 address, and httpx took it for one
+    name = host.removesuffix(".")
+    labels = name.split(".")
+    if not all(labels):
+        return "there is nothing before, between or behind its dots"
+    if len(name) > NAME_CHARS_MAX or any(len(label) > LABEL_CHARS_MAX for label in labels):
+        return f"a name has at most {NAME_CHARS_MAX} characters, and {LABEL_CHARS_MAX} between two dots"
+    if not all(map(_LABEL.fullmatch, labels)):
+        return "a name has letters, digits, hyphens and underscores between its dots"
+    if _NUMBER.fullmatch(labels[-1]) and _as_resolvers_read(name) is None:
+        return "what ends in a number is an IPv4 address, and this is none"
+    try:
+        url.host  # noqa: B018  reads the international form
+    except ValueError:
+        return "it is not the ASCII form of any international name"
+    return None
+
+
+def _as_resolvers_read(name: str) -> str | None:
+    """The IPv4 address that resolvers take a name for, 127.1, 0x7f000001 and the like included."""
+    try:
+        return socket.inet_ntoa(socket.inet_aton(name))
+    except OSError:
+        return None
 
 
 def _host(url: httpx.URL) -> str:
@@ -86,11 +125,8 @@ def _may_be_public(host: str) -> bool:
         return is_public(name)
     except ValueError:
         pass
-    try:
-        # Resolvers also take 127.1, 0x7f000001 and the like for addresses.
-        return is_public(socket.inet_ntoa(socket.inet_aton(name)))
-    except (OSError, ValueError):
-        return True
+    address = _as_resolvers_read(name)
+    return address is None or is_public(address)
 
 
 def _refusal() -> AddressRefused:

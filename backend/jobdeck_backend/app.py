@@ -41,6 +41,7 @@ from jobdeck_backend.commands import submission
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import EXIT_NOT_WRITABLE, backend_name
 from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.loops import Loop
 from jobdeck_backend.notify.sender import Sender
 from jobdeck_backend.notify.signing import load_secret
 from jobdeck_backend.recovery.drills import Drills
@@ -75,6 +76,7 @@ class Backend:
         """
         self.settings = settings
         self._forks = forks
+        self._ends = AsyncExitStack()
         self.database = Database(settings.database_place, synchronous="FULL")
         migrate(self.database)
         if self.database.path is None:
@@ -127,36 +129,48 @@ class Backend:
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
-        self.tailer.start()
+        await self._begin_all()
+        return Services(
+            settings=self.settings,
+            database=self.database,
+            pulse=Pulse(self.database),
+            writer=self.writer,
+            cluster=self.cluster,
+            dispatcher=self.dispatcher,
+            reaper=self.reaper,
+            streaming=self.streaming,
+            board=board,
+            feed=self.feed,
+            agreement=self.agreement,
+            drills=self.drills,
+            workers=self.workers,
+            pruner=self.pruner,
+            artifact_files=self.artifact_files,
+        )
+
+    async def _begin_all(self) -> None:
+        """In order; each with what ends it, the last first."""
+        ends = self._ends
+        ends.callback(self.database.close)
+        ends.callback(self.writer.stop)
+        self._begin(self.tailer)
+        ends.push_async_callback(self.presence.leave)
         await self.presence.enter()
         await self.drills.take_up()
         await self.reaper.run_once()
-        self.reaper.start()
-        self.presence.start()
-        self.dispatcher.start()
-        self.agreement.start()
-        self.sender.start()
-        self.pruner.start()
-        self.sweeper.start()
-        self.feed.start()
+        self._begin(self.presence)
+        ends.push_async_callback(self.reaper.release)
+        self._begin(self.reaper)
+        ends.push_async_callback(self.cluster.stop)
+        ends.push_async_callback(self.workers.stop)
+        for duty in (self.dispatcher, self.agreement, self.sender, self.pruner, self.sweeper, self.feed):
+            self._begin(duty)
+        ends.push_async_callback(self.drills.stop)
         await self.cluster.start()
-        return Services(
-            self.settings,
-            self.database,
-            Pulse(self.database),
-            self.writer,
-            self.cluster,
-            self.dispatcher,
-            self.reaper,
-            self.streaming,
-            board,
-            self.feed,
-            self.agreement,
-            self.drills,
-            self.workers,
-            self.pruner,
-            self.artifact_files,
-        )
+
+    def _begin(self, duty: Loop) -> None:
+        self._ends.push_async_callback(duty.stop)
+        duty.start()
 
     def _jobs_gone(self, job_ids: Sequence[str]) -> None:
         """Jobs were pruned: who shows them is told, and their files go when no other job needs them."""
@@ -170,25 +184,9 @@ class Backend:
         self.feed.end_all()
 
     async def stop(self) -> None:
-        """Stop every duty, the cluster first, and write what is waiting."""
+        """Stop every duty, whatever becomes of the others, then the cluster, and write what is waiting."""
         self.say_farewell()
-        async with AsyncExitStack() as last_first:  # every step is taken, whatever became of the one before
-            last_first.callback(self.database.close)
-            last_first.callback(self.writer.stop)
-            last_first.push_async_callback(self.tailer.stop)
-            last_first.push_async_callback(self.presence.leave)
-            last_first.push_async_callback(self.presence.stop)
-            last_first.push_async_callback(self.reaper.release)
-            last_first.push_async_callback(self.reaper.stop)
-            last_first.push_async_callback(self.cluster.stop)
-            last_first.push_async_callback(self.workers.stop)
-            last_first.push_async_callback(self.dispatcher.stop)
-            last_first.push_async_callback(self.agreement.stop)
-            last_first.push_async_callback(self.sender.stop)
-            last_first.push_async_callback(self.pruner.stop)
-            last_first.push_async_callback(self.sweeper.stop)
-            last_first.push_async_callback(self.feed.stop)
-            last_first.push_async_callback(self.drills.stop)
+        await self._ends.aclose()
 
     # What the cluster tells.
 

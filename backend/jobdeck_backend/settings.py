@@ -53,6 +53,8 @@ class Settings(BaseSettings):
 
     input_bytes_max: int = 1 << 20
     body_bytes_max: int = 4 << 20
+    request_timeout_s: float = Field(default=10.0, gt=0)
+    """How long a request's head may take to come in; its body has the same, and a second more for each KiB."""
     unfinished_jobs_max: int | None = Field(default=None, ge=1)
     """Unfinished jobs that the server takes; the next one is 503. None: any number."""
     unfinished_jobs_per_principal_max: int | None = Field(default=None, ge=1)

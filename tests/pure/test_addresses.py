@@ -24,6 +24,50 @@ UNUSABLE = [
     *("http://example.org:0/", "http://example.org:99999/", "http://example.org/\n", "http://\udc80/"),
     "http://example.org/" + "a" * 2000,
 ]
+NO_HOSTS = [
+    *(
+        ".",
+        "..",
+        ".a",
+        "a..b",
+        "a..",
+        "a。。b",
+        "a" * 64,
+        "a." * 126 + "ab",
+        "xn--",
+        "a b",
+        " ",
+        "a%00b",
+        "a\tb",
+    ),
+    *(
+        "a\\b",
+        "a,b",
+        "*",
+        "a<b>",
+        "a\u2028b",
+        "\u00ad",
+        "256.1.1.1",
+        "999.999.999.999",
+        "08.8.8.8",
+        "1.2.3.4.5",
+    ),
+    *("4294967296", "0x1ffffffff", "a.1", "a.0x7f", "[::1", "[zz]", "[::g]", "2606:4700::1111"),
+]
+HOSTS = [
+    *(
+        "a",
+        "a.",
+        "A.Example",
+        "a-b.example",
+        "-a.example",
+        "a_b",
+        "xn--mnchen-3ya.example",
+        "münchen.example",
+    ),
+    *("a" * 63, "a." * 126 + "a", "a。example", "1.example", "8.8.8.8", "8.8.8.8.", "8.8", "134744072"),
+    *("[2606:4700::1111]", "a:8080", "a:"),
+]
 
 
 @pytest.mark.parametrize("url", PRIVATE)
@@ -39,6 +83,19 @@ def test_what_is_no_url_to_send_to_is_refused_and_never_repeated(url):
         with pytest.raises(InvalidInput) as refusal:
             check_url(url, allow_private=allow_private)
         assert "secret" not in refusal.value.message
+
+
+@pytest.mark.parametrize("host", NO_HOSTS)
+def test_a_host_that_cannot_exist_is_refused_wherever_it_may_lead(host):
+    for allow_private in (False, True):
+        with pytest.raises(InvalidInput) as refusal:
+            check_url(f"http://{host}/secret", allow_private=allow_private)
+        assert "secret" not in refusal.value.message
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_host_that_may_exist_is_taken_and_can_be_shown(host):
+    assert origin(str(check_url(f"http://{host}/secret", allow_private=False))).startswith("http://")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from jobdeck_backend.commands.submission import NewJob, submit, submit_together
 from jobdeck_backend.jobs import orders
 from jobdeck_backend.jobs.states import State
 from jobdeck_backend.scheduling.snapshot import DaskWorker, Snapshot
+from jobdeck_backend.store import rows
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.searches import Search
 
@@ -101,6 +102,18 @@ def test_the_line_is_forecast_in_dispatch_order_and_misses_are_at_risk(database:
     assert by_id["paused"].predicted_finish is None
     assert board.picture().counts()["at_risk"] == 1
     assert board.picture().forecast.drain_seconds == pytest.approx(200, abs=5)
+
+
+def test_rows_are_made_over_the_one_connection_their_reader_has(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept(database, "one")
+    board = Board(database, snapshot)
+    with database.read() as tx:
+        sources = rows.load(tx, ["one"])
+        # With all others taken, who waits for a second one waits for those who wait for it.
+        monkeypatch.setattr(database, "read", None)
+        assert [view.state for view in board.views(tx, sources)] == [State.BACKLOG]
 
 
 def test_without_a_picture_of_dask_nothing_is_predicted_and_nothing_becomes_backlog(

@@ -77,25 +77,23 @@ class Board:
 
     def picture(self, max_age_s: float = CACHED_S) -> Picture:
         """The picture, at most that old."""
+        with self._database.read() as tx:
+            return self.picture_in(tx, max_age_s)
+
+    def picture_in(self, tx: Connection, max_age_s: float = CACHED_S) -> Picture:
+        """The same for those who have a connection: asking for a second one, they would wait for each other."""
         with self._lock:
-            if self._is_stale(max_age_s):
-                with self._database.read() as tx:
-                    self._picture = self._look(tx)
-            assert self._picture is not None
+            if self._picture is None or self._is_stale(self._picture, max_age_s):
+                self._picture = self._look(tx)
             return self._picture
 
-    def _is_stale(self, max_age_s: float) -> bool:
+    def _is_stale(self, picture: Picture, max_age_s: float) -> bool:
         """A picture of another scheduler's time is stale whatever its age."""
-        picture = self._picture
-        return (
-            picture is None
-            or now() - picture.at > max_age_s
-            or picture.scheduler_id != _scheduler_id(self._snapshot())
-        )
+        return now() - picture.at > max_age_s or picture.scheduler_id != _scheduler_id(self._snapshot())
 
     def views(self, tx: Connection, sources: Sequence[JobSource]) -> list[JobView]:
         """Rows of these jobs, at most ``rows.IDS_MAX``."""
-        return views(tx, sources, self._snapshot(), self.picture().forecast.finishes)
+        return views(tx, sources, self._snapshot(), self.picture_in(tx).forecast.finishes)
 
     def matching(self, tx: Connection, search: Search, at: float) -> list[JobView]:
         """Every job that a search finds; those that the records alone do not rule out are looked at."""

@@ -149,7 +149,7 @@ class Feed(Loop):
         forecast said of those meanwhile is in no log."""
         with self._database.read() as tx:
             told = places.jobs_with_news(tx, after)
-            return places.end(tx), [*{*told, *self._board.picture(max_age_s=0.0).states}]
+            return places.end(tx), [*{*told, *self._board.picture_in(tx, max_age_s=0.0).states}]
 
     # The pass.
 

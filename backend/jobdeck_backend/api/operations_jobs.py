@@ -185,7 +185,7 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
     views = serving.board.views(tx, rows.load(tx, [job_id]))
     if not views:
         raise JobNotFound(job_id)
-    view, picture, snapshot = views[0], serving.board.picture(), serving.cluster.snapshot
+    view, picture, snapshot = views[0], serving.board.picture_in(tx), serving.cluster.snapshot
     unstarted = [row.job_id for row in picture.line if row.status == Status.SUBMITTED and not row.held]
     around = Surroundings(
         cluster_state=serving.cluster.state,

@@ -13,10 +13,10 @@ PATIENCE_S = 0.5
 
 
 class Pulse:
-    """Asked once for all who want to know, on a thread of its own.
+    """Asked once for all who want to know, on a thread and over a connection of its own.
 
-    A database that hangs keeps that thread and no caller (I21): neither by its silence, nor because other requests
-    wait for it on all the threads there are.
+    A database that hangs keeps these and no caller (I21): neither by its silence, nor because other requests
+    wait for it on all the threads and for all the connections there are.
     """
 
     def __init__(self, database: Database) -> None:
@@ -36,7 +36,7 @@ class Pulse:
     def _ask(self) -> Unavailable | None:
         condition = self._database.condition
         try:
-            with self._database.read() as tx:
+            with self._database.read_apart() as tx:
                 events.last_position(tx)
         except Unavailable as trouble:
             return trouble

@@ -32,7 +32,7 @@ from jobdeck_backend.upkeep.pruner import Pruner
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Services:
     """Everything a route may use."""
 

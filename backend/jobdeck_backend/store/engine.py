@@ -54,6 +54,7 @@ class Database:
         """Whether it can be used, as those who use it find."""
         self._write_engine = self.dialect.open_engine(synchronous=synchronous, write=True)
         self._read_engine = self.dialect.open_engine(synchronous=synchronous, write=False)
+        self._apart_engine = self.dialect.open_engine(synchronous=synchronous, write=False)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -68,6 +69,12 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A consistent snapshot."""
         with self._connected(self._read_engine) as connection:
+            yield connection
+
+    @contextmanager
+    def read_apart(self) -> Iterator[Connection]:
+        """The same over a connection that no ``read`` waits for, nor it for theirs."""
+        with self._connected(self._apart_engine) as connection:
             yield connection
 
     @contextmanager
@@ -100,6 +107,7 @@ class Database:
         """Close every pooled connection."""
         self._write_engine.dispose()
         self._read_engine.dispose()
+        self._apart_engine.dispose()
 
 
 def _dialect(place: Path | str) -> Dialect:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import ormsgpack
-from sqlalchemy import Connection, bindparam, column, func, select, table
+from sqlalchemy import Connection, Text, bindparam, cast, column, func, select, table
 
 from jobdeck_backend.store.engine import is_postgres
 
@@ -70,12 +70,13 @@ def newest(tx: Connection, thread_id: str, job_id: str) -> Progress | None:
 
 def saved(tx: Connection, thread_id: str, limit: int) -> list[dict[str, Any]]:
     """What is known of a thread's newest checkpoints without their state: id, graph, step, source, job, size."""
+    size = func.pg_column_size if is_postgres(tx) else func.length
     statement = (
         select(
             _checkpoints.c.checkpoint_id,
             _checkpoints.c.checkpoint_ns,
-            _checkpoints.c.metadata,
-            func.length(_checkpoints.c.checkpoint).label("bytes"),
+            cast(_checkpoints.c.metadata, Text).label("metadata"),  # PostgreSQL's is JSONB
+            size(_checkpoints.c.checkpoint).label("bytes"),
         )
         .where(_checkpoints.c.thread_id == thread_id)
         .order_by(_checkpoints.c.checkpoint_id.desc())
