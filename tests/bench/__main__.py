@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from tests.bench import (
     deck,
+    deck_lists,
     heartbeats,
     latency,
     lists,
@@ -31,6 +32,7 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "postgres": lambda _server: postgres.measure(),
     "lists": lists.measure,
     "deck": deck.measure,
+    "deck-lists": deck_lists.measure,
 }
 
 

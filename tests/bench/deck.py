@@ -36,6 +36,7 @@ HARD_UPDATES_PER_SECOND = 1_000
 WATCHED_S = 10.0
 SETTLED_S = 5.0
 PAUSED = "bench-paused"
+PROGRAM = "from jobdeck_tui.cli import main; main()"
 
 
 class Terminal:
@@ -72,12 +73,30 @@ class Terminal:
 
     def answer_s(self, key: bytes) -> float:
         """From a key, given in a moment of rest, until something of its effect is drawn."""
-        while self._drawn.wait(0.05):
-            self._drawn.clear()
+        self._rest()
         began = time.perf_counter()
         os.write(self._master, key)
         assert self._drawn.wait(5)
         return time.perf_counter() - began
+
+    def type(self, keys: bytes) -> None:
+        """Gives keys, and waits until nothing more is drawn of them."""
+        os.write(self._master, keys)
+        assert self._drawn.wait(5)
+        self._rest()
+
+    def painted_s(self, key: bytes, *words: str) -> float:
+        """From a key, given in a moment of rest, until all of these words were drawn anew."""
+        self._rest()
+        self._seen = b""
+        began = time.perf_counter()
+        os.write(self._master, key)
+        wait_until(lambda: all(word.encode() in self._seen for word in words), 20, look_s=0.001)
+        return time.perf_counter() - began
+
+    def _rest(self) -> None:
+        while self._drawn.wait(0.05):
+            self._drawn.clear()
 
     def close(self) -> None:
         """End the deck."""
@@ -101,7 +120,7 @@ class Terminal:
 def opened(server: Server, lags: Path | None = None) -> Iterator[Terminal]:
     """A deck that is live; with ``lags``, one that writes there how late its loop is."""
     if lags is None:
-        command = [str(Path(sys.executable).with_name("jobdeck")), "--server", server.url]
+        command = [sys.executable, "-c", PROGRAM, "--server", server.url]
     else:
         command = [sys.executable, "-m", "tests.bench.watched_deck", server.url, str(lags)]
     terminal = Terminal(command)

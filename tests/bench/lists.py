@@ -10,7 +10,7 @@ from tests.many_jobs import fill
 JOBS = 100_000
 PAGE_ROWS = 500
 TARGET_MS = 150
-SORTS = ("risk", "-left", "queue", "-accepted")
+SORTS = ("risk", "-left", "queue", "-accepted", "state", "slack")
 FILTERS = (
     "state:failed",
     "state:unfinished",

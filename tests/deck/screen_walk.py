@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -59,11 +59,13 @@ STOPS = (
 
 
 @asynccontextmanager
-async def deck_of(world: World, columns: int, rows: int) -> AsyncIterator[tuple[Pilot[int], Clock]]:
+async def deck_of(
+    world: World, columns: int, rows: int, teller: Callable[[World], TellingServer] = TellingServer
+) -> AsyncIterator[tuple[Pilot[int], Clock]]:
     """A live deck that has listed everything; Dask's own picture is given, for its times are the machine's."""
     clock = Clock()
     deck = Deck(clock.wall, clock.monotonic)
-    async with telling(TellingServer(world)) as server:
+    async with telling(teller(world)) as server:
         app = DeckApp(Reaching(server.url), deck)
         app.link.dask.poll = lambda **_: None  # type: ignore[method-assign]
         async with asyncio.timeout(60), app.run_test(size=(columns, rows), notifications=True) as pilot:

@@ -1,9 +1,9 @@
-"""A server that tells a ``World`` on a real socket: every answer, the feed, a job's stream; it accepts no act."""
+"""A server that tells a ``World`` on a real socket: every answer, the feed, a job's stream; it refuses acts."""
 
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -32,10 +32,13 @@ class TellingServer:
             (r"/v1/ops/cluster", world.cluster),
             (r"/v1/ops/recovery/plan", world.plan),
             (r"/v1/ops/drills", world.drills),
+            (r"/v1/ops/storage", world.storage),
+            (r"/v1/ops/forecast", world.forecast),
             (r"/v1/ops/workers/.*/log", world.log),
             (r"/v1/ops/jobs/[^/]*/why", world.detail["why"]),
             (r"/v1/ops/jobs/[^/]*", world.detail),
             (r"/v1/jobs/async/job/[^/]*/report", world.report),
+            (r"/v1/jobs/async/job/[^/]*/artifacts", {"artifacts": world.detail["artifacts"]}),
         )
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -49,8 +52,9 @@ class TellingServer:
                 await self.hold(path, reader, writer)
             else:
                 length = re.search(r"content-length: (\d+)", head.lower())
-                await reader.readexactly(int(length[1]) if length else 0)
-                writer.write(self._answer(method, path, query))
+                body = await reader.readexactly(int(length[1]) if length else 0)
+                told = self._answer(path, query) if method == "GET" else await self.act(path, body)
+                writer.write(told)
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
@@ -74,9 +78,11 @@ class TellingServer:
         stored = [frame(kind, data, number) for number, (kind, data) in enumerate(told, 1)]
         return b"".join(stored) + frame("stream.mode", {"mode": "live"})
 
-    def _answer(self, method: str, path: str, query: str) -> bytes:
-        if method != "GET":
-            return answer(409, {"detail": {"code": "refused", "message": "This server only tells."}})
+    async def act(self, path: str, body: bytes) -> bytes:
+        """The answer to an act."""
+        return answer(409, {"detail": {"code": "refused", "message": "This server only tells."}})
+
+    def _answer(self, path: str, query: str) -> bytes:
         if path == "/v1/ops/jobs":
             return answer(200, self._page(query))
         if path.endswith("/content"):
@@ -105,12 +111,12 @@ async def telling(told: TellingServer) -> AsyncIterator[TellingServer]:
 
 
 @contextmanager
-def told_beside(world: World) -> Iterator[str]:
+def told_beside(world: World, teller: Callable[[World], TellingServer] = TellingServer) -> Iterator[str]:
     """The server's URL, on a thread of its own: for a deck or a command that is not on this loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    server = telling(TellingServer(world))
+    server = telling(teller(world))
     try:
         yield asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result().url
     finally:

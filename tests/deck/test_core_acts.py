@@ -156,5 +156,5 @@ def test_many_targets_are_counted_by_what_can_be_done_to_them():
     assert found.sentence == "7 marked: 5 can be cancelled, 2 are skipped (already DONE)."
     assert survey(Act.CANCEL, rows[-1:], NOW).sentence == "d1 cannot be cancelled: already DONE."
     assert consequence(Act.CANCEL, [job(state="running", stages_done=2)]).startswith(
-        "1 of 1 job running now; 2 completed"
+        "It is running now; 2 completed"
     )

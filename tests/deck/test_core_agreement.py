@@ -80,6 +80,8 @@ def test_what_the_backend_found_by_job_is_said_with_it():
         Disagreement("running_unknown_to_dask", "77777777-1", "only just", 0.5),
     )
     found = agreement.differences(NOW, listed)
-    assert [difference.text for difference in found] == ["64e50cad: running by the records, unknown to Dask"]
-    assert line(found) == "⚠ for 3.0s: 64e50cad: running by the records, unknown to Dask"
+    assert [difference.text for difference in found] == [
+        "64e50cad-1: running by the records, unknown to Dask"
+    ]
+    assert line(found) == "⚠ for 3.0s: 64e50cad-1: running by the records, unknown to Dask"
     assert line([]) == ""

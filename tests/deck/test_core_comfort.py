@@ -92,7 +92,7 @@ def an_act(job_id="one", actor="ana", act="cancel", result="done"):
 
 def test_the_acts_of_others_are_told_for_a_while_and_own_ones_never():
     company = Company()
-    company.sends("mine", NOW)
+    company.sends(["mine"], NOW)
     company.take(an_act("mine"), NOW + 1)
     assert company.line(NOW + 1) == ""
     company.take(an_act("one"), NOW + 2)

@@ -1,9 +1,12 @@
 """One key acts: after a grace, on the job it was pressed for, and never while the deck is blind."""
 
+import pytest
+from jobdeck_tui.client.models import AuditRow
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.screens.dialogs import GrantOffer, Question
+from textual.pilot import Pilot
 
-from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, press, program, running, screen_text
+from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, lines, press, program, running, screen_text
 
 
 def phases(pilot: object) -> list[tuple[str, str, Phase]]:
@@ -19,7 +22,7 @@ async def test_one_key_counts_down_and_sends_nothing_before_its_end() -> None:
         program(pilot).deck.take_frame()
         await press(pilot, "j", "c")
         assert phases(pilot) == [("cancel", "job00002-running", Phase.GRACE)]
-        assert "cancel job00002 in 3 s · u undo · c now" in screen_text(pilot)
+        assert "cancel job00002-running in 3 s · u undo · c now" in screen_text(pilot)
         clock.seconds = 4.9
         program(pilot).deck.take_frame()
         program(pilot).send_due_acts()
@@ -40,6 +43,23 @@ async def test_u_takes_an_act_back_and_the_same_key_again_sends_at_once() -> Non
         assert phases(pilot)[0][2] is Phase.UNDONE
         await press(pilot, "e", "e")
         assert [phase for _, _, phase in phases(pilot)] == [Phase.SENT, Phase.UNDONE]
+
+
+@in_a_deck
+async def test_an_own_act_is_no_news_and_no_alert_where_that_of_another_is_both() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1), a_job(2)], clock)) as pilot:
+        deck = program(pilot).deck
+        deck.alerts.begin()
+        clock.seconds = 2.0
+        deck.take_frame()
+        await press(pilot, "e", "e")
+        for number, told in ((1, ""), (2, "job00002-running 0.0s ago")):
+            row = AuditRow(number, NOW + 2, "ops", "expire", f"job{number:05}-running", 3, None, "expired")
+            deck.company.take(row, deck.now())
+            deck.take_jobs([a_job(number, "expired", job_id=row.job_id, version=4)])
+            assert deck.company.line(deck.now()) == (told and f"ops expired {told}")
+            assert deck.alerts.words() == (told and "1 new: 1 expired")
 
 
 @in_a_deck
@@ -187,3 +207,36 @@ async def test_quitting_with_an_act_in_its_grace_asks_first() -> None:
         await press(pilot, "y")
         await pilot.pause()
         assert phases(pilot)[0][2] is Phase.UNDONE
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
+def test_ids_that_differ_only_at_their_end_are_told_apart_wherever_acts_are_shown(
+    size: tuple[int, int],
+) -> None:
+    names = [f"licence-review-{number:04}" for number in (11, 12)]
+
+    def told(pilot: Pilot[int], end: str) -> bool:
+        return any("licence-" in line and f"{end} " in line for line in lines(pilot))
+
+    @in_a_deck
+    async def go() -> None:
+        clock = Clock()
+        async with running(
+            a_deck([a_job(n, job_id=name) for n, name in enumerate(names)], clock), *size
+        ) as p:
+            deck = program(p).deck
+            deck.audit.take(
+                [AuditRow(n, NOW, "o", "cancel", name, 3, None, "") for n, name in enumerate(names)]
+            )
+            assert all(told(p, end) for end in ("011", "012"))
+            clock.seconds = 2.0
+            deck.take_frame()
+            await press(p, "j", "c")
+            assert "cancel licence-review-0012 in 3 s" in screen_text(p)
+            await press(p, "c", "L")
+            assert "cancel licence-review-0012: sent" in screen_text(p)
+            await press(p, "escape", "8")
+            assert all(told(p, end) for end in ("011", "012"))
+            assert "cancel licence-review-0011 at version 3" in screen_text(p)
+
+    go()

@@ -276,7 +276,7 @@ async def test_long_lines_of_the_log_wrap_and_shift_while_it_follows():
     deck = a_deck()
     for seq in range(1, 60):
         deck.take_event(
-            told(an_event(seq, "job.update", data={"output": "begin " + "word " * 40 + f"end{seq}"}))
+            told(an_event(seq, "job.update", data={"output": "begin " + "word " * 32 + f"end{seq}"}))
         )
     async with running(deck) as pilot:
         await press(pilot, "5")

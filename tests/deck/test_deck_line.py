@@ -74,7 +74,7 @@ def test_a_job_is_submitted_again_after_a_question_and_the_audit_shows_it(url: s
             await press(pilot, "a")
             assert isinstance(pilot.app.screen, Question)
             await press(pilot, "y")
-            await until(pilot, lambda: "to-repea was submitted again as " in screen_text(pilot))
+            await until(pilot, lambda: "to-repeat was submitted again as " in screen_text(pilot))
             jobs = program(pilot).deck.jobs
             assert len(jobs) == 3
             await press(pilot, "8")

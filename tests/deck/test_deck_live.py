@@ -160,7 +160,7 @@ def test_a_lost_scheduler_is_drilled_from_the_deck_and_every_job_is_seen_back(ur
             await until(pilot, lambda: "PASSED" in screen_text(pilot))
             text = screen_text(pilot)
             assert "stages run again: 0" in text
-            assert "to-survi" in text
+            assert "to-survive" in text
             assert "✔ none again" in text
             await press(pilot, "1")
             await until(pilot, lambda: "epoch 2" in lines(pilot)[2])

@@ -100,7 +100,7 @@ async def test_applying_asks_first_and_enter_does_nothing() -> None:
         await press(pilot, "a")
         await pilot.pause()
         assert "Recover 1 job?" in screen_text(pilot)
-        assert "job00000  resume from checkpoint" in screen_text(pilot)
+        assert "job00000-lost  resume from checkpoint" in screen_text(pilot)
         await press(pilot, "enter")
         assert program(pilot).screen is not program(pilot).front()
         await press(pilot, "escape")

@@ -110,14 +110,14 @@ async def test_a_fault_is_injected_only_armed_and_by_its_name() -> None:
 
 @in_a_deck
 async def test_an_arming_ends_by_itself() -> None:
-    deck = a_deck()
+    clock = Clock()
+    deck = a_deck(clock=clock)
     async with running(deck) as pilot:
         await press(pilot, "4")
         await pilot.pause()  # a key pressed before the screen is drawn never acts
         await press(pilot, "a")
         assert deck.armed is not None
-        wall = deck.now
-        deck.now = lambda: wall() + 31
+        clock.seconds = 31.0
         assert deck.armed is None
 
 

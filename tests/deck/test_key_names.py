@@ -69,7 +69,7 @@ async def test_sentences_name_the_keys_of_the_config_file() -> None:
         clock.seconds = 2.0
         deck.take_frame()
         await press(pilot, "X")
-        assert "cancel job00000 in 3 s · ^u undo · X now" in screen_text(pilot)
+        assert "cancel job00000-running in 3 s · ^u undo · X now" in screen_text(pilot)
         assert "· ^u undo" in next(line for line in lines(pilot) if "job00000-run" in line)
         deck.take_jobs([a_job(1, "failed", job_id="job00001-running", version=4)])
         program(pilot).front().flush()

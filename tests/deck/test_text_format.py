@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jobdeck_tui.client.models import STATES
 from jobdeck_tui.text import format as fmt
-from jobdeck_tui.text.format import cells, fit
+from jobdeck_tui.text.format import cells, fit, id_words, short_id
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,26 @@ def test_a_wide_sign_is_never_cut_in_half():
     assert fit("日本語", 6) == "日本語"
     assert fit("abc", 5, right=True) == "  abc"
     assert fit("abc", 0) == ""
+
+
+@pytest.mark.parametrize("room", [8, 12, 20, 24])
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"licence-review-of-the-whole-night-{number:04}" for number in range(90, 110)],
+        [f"{number:04}-licence-review-of-the-whole-night" for number in range(90, 110)],
+        [f"0199d2a4-77{number:02}-7000-8000-00000000000{number % 10}" for number in range(10)],
+        [f"{number:08x}-1f2e-4d3c-8b5a-000000000000" for number in range(20)],
+    ],
+    ids=["number-last", "number-first", "uuid-by-time", "uuid-random"],
+)
+def test_cut_ids_stay_as_different_as_they_are(names, room):
+    cut = {short_id(name, room) for name in names}
+    assert len(cut) == len(names)
+    assert all(cells(name) <= room for name in cut)
+    assert len({id_words(name) for name in names}) == len(names)
+
+
+def test_a_sentence_says_an_id_whole_where_it_can_and_of_a_random_uuid_its_first_part():
+    assert id_words("licence-review-0012") == "licence-review-0012"
+    assert id_words("64e50cad-1f2e-4d3c-8b5a-000000000000") == "64e50cad"

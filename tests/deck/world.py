@@ -10,6 +10,7 @@ from typing import Any
 from jobdeck_tui.client.models import STATES
 
 from .deck_driver import NOW
+from .world_at_large import forecast, storage
 
 Json = dict[str, Any]
 Text = Callable[[str], str]
@@ -40,6 +41,8 @@ class World:
         self.drills = self._drills()
         self.log = self._log()
         self.report = self._report()
+        self.storage = storage(text)
+        self.forecast = forecast(text, count, at(40))
 
     def _many(self, least: int) -> range:
         return range(max(least, self._count))

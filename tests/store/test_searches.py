@@ -16,7 +16,7 @@ from jobdeck_backend.jobs.orders import Order
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.scheduling.views import views
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.searches import SORTS, Search
+from jobdeck_backend.store.searches import SORTS, SORTS_OF_FINISHED, Search
 from sqlalchemy import Connection, event
 
 FILTERS = [
@@ -161,6 +161,27 @@ def test_pages_in_the_databases_order_are_the_whole_list_once(
             paged += found
             if not found:
                 break
+        assert [view.source.job_id for view in paged] == [view.source.job_id for view in expected]
+
+
+@pytest.mark.parametrize(
+    "sort", [f"{sign}{name}" for name in sorted(SORTS_OF_FINISHED) for sign in ("", "-")]
+)
+def test_finished_jobs_are_paged_by_the_database_in_the_orders_that_ask_dask_of_others(
+    database: Database, sort: str
+) -> None:
+    with database.read() as tx:
+        at = now()
+        everything, order = Search.of((), at), Order(sort, at)
+        search = everything.only(finished=True)
+        expected = order.sort(rows(tx, search, at))
+        assert len(expected) + len(rows(tx, everything.only(finished=False), at)) == 11
+        paged: list[JobView] = []
+        while len(paged) < len(expected):
+            after = order.place(paged[-1]) if paged else None
+            count, sources = search.page(tx, sort, now=at, after=after, limit=2)
+            assert count == len(expected)
+            paged += views(tx, sources, None)
         assert [view.source.job_id for view in paged] == [view.source.job_id for view in expected]
 
 

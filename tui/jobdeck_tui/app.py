@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -31,7 +31,7 @@ from jobdeck_tui.safety import (
 from jobdeck_tui.screens.acting import ActingScreen
 from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
-from jobdeck_tui.screens.choice import Choice
+from jobdeck_tui.screens.choice import Choice, Option
 from jobdeck_tui.screens.cluster import ClusterScreen
 from jobdeck_tui.screens.dialogs import Question
 from jobdeck_tui.screens.drills import DrillsScreen
@@ -266,11 +266,17 @@ class DeckApp(Comfort, inherit_bindings=False):
         """Goes to another server: the deck begins anew there, and nothing of this one comes along."""
         if not isinstance(self.screen, DeckScreen):
             return
-        if not self.profiles:
-            self.tell("No other server is known: 'jobdeck config' says where profiles are written.")
-            return
         options = [(one.name, server_words(one)) for one in self.profiles.values()]
-        self.push_screen(Choice("Which server?", options, self.profile_name), self.go_to_server)
+        self.choose("server", options, self.go_to_server, self.profile_name)
+
+    def choose(
+        self, what: str, options: Sequence[Option], then: Callable[[str | None], None], chosen: str = ""
+    ) -> None:
+        """Asks which one of what the config file names; says so where it names none."""
+        if options:
+            self.push_screen(Choice(f"Which {what}?", options, chosen), then)
+        else:
+            self.tell(f"No {what} is in the config file: 'jobdeck config' says where it is.")
 
     def go_to_server(self, name: str | None) -> None:
         """Goes to the server of a profile; to the one that is shown already, or to none, is no step."""

@@ -136,7 +136,8 @@ class Deck:
         """The header's snapshot; whether it tells anything new."""
         news = overview != self.overview
         self.overview = overview
-        self.clock.told(overview.at)
+        if moved := self.clock.told(overview.at):
+            self.acts.clock_set(moved)
         self.trends.take(overview, self.feed.seen, self.now())
         if self.picture is not None:
             self.agreement.observe(self.picture, overview, self.now())
@@ -337,7 +338,7 @@ class Deck:
 
     def arm(self, fault: Fault) -> None:
         """Arms a fault for half a minute."""
-        self._armed = (fault, self.now() + ARMED_SECONDS)
+        self._armed = (fault, self.monotonic() + ARMED_SECONDS)
 
     def disarm(self) -> None:
         """Takes the arming back."""
@@ -346,13 +347,13 @@ class Deck:
     @property
     def armed(self) -> Fault | None:
         """The armed fault, while its fuse lasts."""
-        if self._armed is not None and self._armed[1] <= self.now():
+        if self._armed is not None and self._armed[1] <= self.monotonic():
             self._armed = None
         return self._armed[0] if self._armed else None
 
     def armed_left(self) -> float | None:
         """Seconds the arming still lasts; None when nothing is armed."""
-        return self._armed[1] - self.now() if self.armed is not None and self._armed else None
+        return self._armed[1] - self.monotonic() if self.armed is not None and self._armed else None
 
 
 def _with_process(worker: DaskWorker, told: DaskWorker | None) -> DaskWorker:

@@ -72,7 +72,7 @@ def _parts(serving: Services, tx: Connection, job_id: str, *, content: bool) -> 
 
 def _document(value: Any) -> bytes:
     plain = orjson.loads(orjson.dumps(value))
-    return orjson.dumps(without_secrets(plain), option=orjson.OPT_INDENT_2)
+    return bundle.as_json(without_secrets(plain), indent=1)
 
 
 def _events(tx: Connection, job_id: str, *, content: bool) -> Iterator[bytes]:
@@ -81,5 +81,5 @@ def _events(tx: Connection, job_id: str, *, content: bool) -> Iterator[bytes]:
         for one in page:
             told = without_secrets(orjson.loads(shapes.event(one)))
             hidden = not content and one.type not in _WORDS
-            yield orjson.dumps(without_content(told) if hidden else told)
+            yield bundle.as_json(without_content(told) if hidden else told)
         cursor = page[-1].seq

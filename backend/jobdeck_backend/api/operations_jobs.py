@@ -20,7 +20,7 @@ from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.scheduling.views import dask_state
 from jobdeck_backend.store import artifacts, attempts, effects, jobs, notifications, rows
-from jobdeck_backend.store.searches import SORTS, Search
+from jobdeck_backend.store.searches import SORTS, SORTS_OF_FINISHED, Search
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
 
@@ -45,15 +45,19 @@ def list_jobs(
 ) -> Response:
     """A page of rows, newest first unless sorted otherwise. ``total`` are all, ``matching`` those of the filter.
 
-    The states that only Dask tells apart, and ``slack``, are asked of each row: such a list takes longer.
+    The states that only Dask tells apart, and ``slack``, are asked of each unfinished row: that takes longer.
     """
     at = now()
     order, terms = Order(sort, at), parse(filter)
     place = None if cursor is None else _decode(cursor, sort)
     with serving.database.read() as tx:
         total, search = rows.total(tx), Search.of(terms, at)
-        if search.rest or order.name not in SORTS:
+        if search.rest or order.name not in SORTS | SORTS_OF_FINISHED:
             matching, found = _ask_rows(serving, tx, search, order, place, at)
+        elif order.name in SORTS_OF_FINISHED:
+            unfinished, live = _ask_rows(serving, tx, search.only(finished=False), order, place, at)
+            ended, past = _ask_records(serving, tx, search.only(finished=True), sort, place, limit + 1, at)
+            matching, found = unfinished + ended, order.sort([*live, *past])
         else:
             matching, found = _ask_records(serving, tx, search, sort, place, limit + 1, at)
     shown = found[:limit]

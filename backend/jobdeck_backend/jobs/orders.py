@@ -37,13 +37,13 @@ def risk(view: JobView, now: float) -> float:
     return 4 * GROUP + source.accepted_at if deadline is None else 3 * GROUP + deadline
 
 
-_STATES = {state: position for position, state in enumerate(State)}
+STATE_RANK = {state: position for position, state in enumerate(State)}
 _KEYS: dict[str, Key] = {
     "risk": risk,
     "accepted": lambda view, _now: view.source.accepted_at,
     "left": lambda view, _now: view.source.deadline,
     "slack": lambda view, _now: view.slack,
-    "state": lambda view, _now: _STATES[view.state],
+    "state": lambda view, _now: STATE_RANK[view.state],
     "queue": lambda view, _now: view.source.queue,
     "agent": lambda view, _now: view.source.workflow,
     "worker": lambda view, _now: view.source.worker,

@@ -1,26 +1,30 @@
 """Lists of jobs that are filtered and sorted: counted and paged in the database as far as the records can tell."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Float,
     FromClause,
     Select,
     String,
     and_,
     case,
+    cast,
     func,
+    null,
     or_,
     select,
 )
 from sqlalchemy.sql.visitors import iterate
 
 from jobdeck_backend.jobs.filter_terms import Term
-from jobdeck_backend.jobs.orders import GROUP, RECENT_FAILURE_S, Place
+from jobdeck_backend.jobs.orders import GROUP, RECENT_FAILURE_S, STATE_RANK, Place
+from jobdeck_backend.jobs.states import FINISHED
 from jobdeck_backend.jobs.view import JobSource
 from jobdeck_backend.store import rows
 from jobdeck_backend.store.search_terms import HELD, Condition, narrow
@@ -37,9 +41,15 @@ _COLUMNS: dict[str, ColumnElement[Any]] = {
     "finished": admissions.c.finished_at,
     "id": admissions.c.job_id,
 }
-_WITHOUT_VALUE = frozenset({"left", "worker", "finished"})
+_WITHOUT_VALUE = frozenset({"left", "worker", "finished", "slack"})
 SORTS = frozenset({*_COLUMNS, "risk"})
 """Orders that the records alone tell."""
+_OF_FINISHED: dict[str, ColumnElement[Any]] = {
+    "state": case({str(state): STATE_RANK[state] for state in FINISHED}, value=admissions.c.outcome),
+    "slack": cast(null(), Float),
+}
+SORTS_OF_FINISHED = frozenset(_OF_FINISHED)
+"""Orders that the records tell of finished jobs; of the others Dask or the forecast must be asked."""
 
 
 _held = admissions.c.job_id.in_(HELD)
@@ -73,10 +83,17 @@ class Search:
         where = tuple(found.where for _term, found in narrowed)
         return cls(where, tuple(term for term, found in narrowed if not found.exact))
 
+    def only(self, *, finished: bool) -> Self:
+        """Among finished jobs alone, or among the others."""
+        outcome = admissions.c.outcome
+        return replace(self, where=(*self.where, outcome.is_not(None) if finished else outcome.is_(None)))
+
     def page(
         self, tx: Connection, sort: str, *, now: float, after: Place | None, limit: int
     ) -> tuple[int, list[JobSource]]:
         """How many rows the database finds, and those behind a place in one of ``SORTS``' orders.
+
+        Among finished jobs alone, ``SORTS_OF_FINISHED`` are known too.
 
         Raises ``TypeError`` for a place of another order.
         """
@@ -110,7 +127,7 @@ class Search:
 
 def _key(sort: str, now: float) -> ColumnElement[Any]:
     name = sort.removeprefix("-")
-    return _risk(now) if name == "risk" else _COLUMNS[name]
+    return _risk(now) if name == "risk" else {**_COLUMNS, **_OF_FINISHED}[name]
 
 
 def _asking(statement: Select[Any], asks: Sequence[ColumnElement[Any]]) -> Select[Any]:

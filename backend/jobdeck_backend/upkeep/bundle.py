@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import tarfile
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -39,6 +40,11 @@ versions.json       what it ran on
 What the job was given and what it made is replaced by its size and hash unless content was asked for. What looks
 like a secret is taken out in any case; look through it all the same before you send it on.
 """
+
+
+def as_json(value: object, *, indent: int | None = None) -> bytes:
+    """JSON as pure ASCII: what a job wrote acts on no terminal that the file is looked at in."""
+    return json.dumps(value, ensure_ascii=True, indent=indent).replace("\x7f", "\\u007f").encode("ascii")
 
 
 def pack(root: str, parts: Mapping[str, bytes], at: float) -> bytes:

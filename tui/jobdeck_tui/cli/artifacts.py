@@ -1,7 +1,6 @@
 """``artifacts`` and ``fetch``: the files a job left behind."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from jobdeck_tui.text.sanitise import one_line
 from .find import full_id
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
+from .server_time import server_now
 
 
 @click.command("artifacts")
@@ -25,30 +25,28 @@ from .output import print_json, print_line
 @target_options
 def artifacts_command(target: Target, *, job: str, as_json: bool) -> None:
     """List the files that JOB left behind."""
-    data, artifacts = asyncio.run(_list(target.url(), job))
+    data, artifacts, now = asyncio.run(_list(target.url(), job))
     if as_json:
         print_json(data)
         return
     print_line(f"{fit('ID', 36)} {fit('NAME', 32)} {fit('TYPE', 20)} {'SIZE':>6}  SHA256        AGE")
     for one in artifacts:
-        print_line(_line(one))
+        print_line(_line(one, now))
     print_line(f"{len(artifacts)} in all.")
 
 
-async def _list(url: str, given: str) -> tuple[object, tuple[Artifact, ...]]:
+async def _list(url: str, given: str) -> tuple[object, tuple[Artifact, ...], float]:
     async with Api(url) as api:
         job_id = await full_id(api, given)
         data = await api.http.get(f"{JOBS}/job/{job_id}/artifacts")
         detail = decode.job_detail(await api.http.get(job_path(job_id)))
-    return data, detail.artifacts
+        return data, detail.artifacts, await server_now(api)
 
 
-def _line(one: Artifact) -> str:
+def _line(one: Artifact, now: float) -> str:
     words = f"{fit(one.artifact_id, 36)} {fit(one.filename, 32)} {fit(one.mime_type, 20)}"
     expired = "  EXPIRED" if one.removed_at is not None else ""
-    return (
-        f"{words} {size(one.size_bytes):>6}  {one.sha256[:12]}  {age(time.time() - one.created_at)}{expired}"
-    )
+    return f"{words} {size(one.size_bytes):>6}  {one.sha256[:12]}  {age(now - one.created_at)}{expired}"
 
 
 @click.command("fetch")

@@ -8,7 +8,7 @@ import click
 from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import Api, job_path, resend_path
 from jobdeck_tui.client.errors import Refused
-from jobdeck_tui.client.saving import Saving
+from jobdeck_tui.client.saving import Saving, bundle_name
 from jobdeck_tui.core.job_view import callback_words
 
 from .exits import FAILED, Exit
@@ -41,7 +41,7 @@ def bundle_command(target: Target, *, job: str, output: Path | None, with_conten
 async def _bundle(url: str, given: str, output: Path | None, *, content: bool) -> tuple[Path, int]:
     async with Api(url) as api:
         job_id = await full_id(api, given)
-        with Saving(output or Path(f"jobdeck-{job_id}.tar.gz")) as saving:
+        with Saving(output or Path(bundle_name(job_id))) as saving:
             await api.save_bundle(job_id, saving, content=content)
             return saving.path, saving.bytes
 

@@ -1,14 +1,13 @@
 """``events``: what happens to all jobs, a line each, as the deck's Events screen shows it."""
 
 import asyncio
-import time
 
 import click
 
 from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.errors import NotReachable
-from jobdeck_tui.client.feed import ActSeen, Connected, EventSeen, Feed, FeedItem, Lost
+from jobdeck_tui.client.feed import ActSeen, Connected, EventSeen, Feed, FeedItem, Lost, OverviewSeen
 from jobdeck_tui.client.fields import Unreadable, parse
 from jobdeck_tui.client.models import AuditRow, Event
 from jobdeck_tui.core.company import act_words
@@ -21,6 +20,7 @@ from jobdeck_tui.text.format import NONE, clock
 from .exits import OK, say_error
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
+from .server_time import server_clock
 
 LISTEN_SECONDS = 5.0
 
@@ -78,10 +78,13 @@ class Printer:
         self._matches = matches
         self._as_json = as_json
         self._filtered = filtered
+        self._clock = server_clock()
 
     def take(self, item: FeedItem) -> None:
         """Print one item, if it is one to print."""
-        if isinstance(item, ActSeen) and not self._filtered:
+        if isinstance(item, OverviewSeen):
+            self._clock.told(item.overview.at)
+        elif isinstance(item, ActSeen) and not self._filtered:
             self._act(item.row)
         elif isinstance(item, EventSeen):
             try:
@@ -89,7 +92,7 @@ class Printer:
             except Unreadable:
                 say_error("One event could not be read and was skipped.")
                 return
-            if self._matches(line_of(event), time.time()):
+            if self._matches(line_of(event), self._clock.now()):
                 self._event(event)
 
     def _event(self, event: Event) -> None:

@@ -1,7 +1,6 @@
 """``list`` and ``show``: look, and change nothing."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from itertools import islice
 
@@ -23,7 +22,9 @@ from jobdeck_tui.text.format import NONE, duration, fit, instant, size, state_wo
 from .find import full_id
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
+from .server_time import server_now
 
+Listed = tuple[dict[Job, object], int, int]
 LIST_ROWS = 100
 ID_CELLS = 36
 COLUMNS = (("state", 12), ("queue", 15), ("left", 8), ("agent", 16), ("try", 3), ("worker", 10))
@@ -49,10 +50,10 @@ def list_command(
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--filter") from error
     by_server = sort in SERVER_SORTS
-    rows, matching, total = asyncio.run(
-        _rows(target.url(), filter_text, server_sort(sort, reverse=reverse), limit if by_server else None)
+    listed = _listed(
+        target.url(), filter_text, server_sort(sort, reverse=reverse), limit if by_server else None
     )
-    now = time.time()
+    (rows, matching, total), now = asyncio.run(listed)
     shown = list(islice(rows if by_server else order(rows, sort, now, reverse=reverse), limit))
     if as_json:
         print_json([rows[job] for job in shown])
@@ -65,28 +66,30 @@ def list_command(
     print_line(f"{len(shown)} of {matching} matching, {total} in all.")
 
 
-async def _rows(
-    url: str, filter_text: str, sort: str, limit: int | None
-) -> tuple[dict[Job, object], int, int]:
+async def _listed(url: str, filter_text: str, sort: str, limit: int | None) -> tuple[Listed, float]:
+    async with Api(url) as api:
+        return await _rows(api, filter_text, sort, limit), await server_now(api)
+
+
+async def _rows(api: Api, filter_text: str, sort: str, limit: int | None) -> Listed:
     """Read rows in the server's order, all or the first ``limit``, each with what the server said, for ``--json``;
     then how many match and how many there are."""
     rows: dict[Job, object] = {}
-    async with Api(url) as api:
-        cursor: str | None = None
-        while True:
-            params: dict[str, str | int] = {"limit": min(limit or PAGE_ROWS, PAGE_ROWS), "sort": sort}
-            params |= {"filter": filter_text} if filter_text else {}
-            params |= {"cursor": cursor} if cursor else {}
-            page = Fields(await api.http.get(f"{OPS}/jobs", params))
-            for entry in page.listed("jobs"):
-                try:
-                    rows[decode.job(entry)] = entry
-                except Unreadable:
-                    continue
-            following = page.maybe_text("next", 2000)
-            if following in (None, cursor) or (limit is not None and len(rows) >= limit):
-                return rows, page.integer("matching"), page.integer("total")
-            cursor = following
+    cursor: str | None = None
+    while True:
+        params: dict[str, str | int] = {"limit": min(limit or PAGE_ROWS, PAGE_ROWS), "sort": sort}
+        params |= {"filter": filter_text} if filter_text else {}
+        params |= {"cursor": cursor} if cursor else {}
+        page = Fields(await api.http.get(f"{OPS}/jobs", params))
+        for entry in page.listed("jobs"):
+            try:
+                rows[decode.job(entry)] = entry
+            except Unreadable:
+                continue
+        following = page.maybe_text("next", 2000)
+        if following in (None, cursor) or (limit is not None and len(rows) >= limit):
+            return rows, page.integer("matching"), page.integer("total")
+        cursor = following
 
 
 def _line(job: Job, now: float) -> str:
@@ -104,17 +107,17 @@ def _line(job: Job, now: float) -> str:
 @target_options
 def show_command(target: Target, *, job: str, as_json: bool) -> None:
     """Show all that is known about one JOB, given by its id or the beginning of it."""
-    data = asyncio.run(_detail(target.url(), job))
+    data, now = asyncio.run(_detail(target.url(), job))
     if as_json:
         print_json(data)
         return
-    for text in _facts(decode.job_detail(data), time.time()):
+    for text in _facts(decode.job_detail(data), now):
         print_line(text)
 
 
-async def _detail(url: str, given: str) -> object:
+async def _detail(url: str, given: str) -> tuple[object, float]:
     async with Api(url) as api:
-        return await api.http.get(job_path(await full_id(api, given)))
+        return await api.http.get(job_path(await full_id(api, given))), await server_now(api)
 
 
 def _facts(detail: JobDetail, now: float) -> Iterator[str]:

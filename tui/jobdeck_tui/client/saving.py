@@ -2,9 +2,12 @@
 
 import hashlib
 import os
+import re
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+_NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class Saving:
@@ -49,6 +52,11 @@ class Saving:
     ) -> None:
         self._file.close()
         self._part.unlink(missing_ok=True)
+
+
+def bundle_name(job_id: str) -> str:
+    """Give the name of a job's incident bundle; an id is a server's word, never a path."""
+    return f"jobdeck-{_NOT_IN_AN_ID.sub('_', job_id)}.tar.gz"
 
 
 def free_name(path: Path) -> Path:

@@ -16,7 +16,7 @@ from enum import Enum
 from itertools import count
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import state_word
+from jobdeck_tui.text.format import id_words, state_word
 
 from .columns import display_state
 from .eligibility import Act
@@ -63,7 +63,7 @@ class Tracked:
 
     def line(self, now: float, key: Callable[[str], str]) -> str:
         """Say it in one line, as in ``cancel 64e50cad in 3 s · u undo · c now``; ``key`` names keys."""
-        name = f"{self.act.value} {self.job_id[:8]}"
+        name = f"{self.act.value} {id_words(self.job_id)}"
         if self.awaits_reason:
             return f"{name}: say why; nothing is sent before"
         if self.phase is Phase.GRACE:
@@ -131,6 +131,11 @@ class Acts:
         if reason is None:
             return self._keep(replace(held, due_at=now + self.grace_seconds))
         return self._keep(replace(held, due_at=now, reason=reason))
+
+    def clock_set(self, seconds: float) -> None:
+        """The clock was set by so much: what is left of a grace stays."""
+        for waiting in self.pending():
+            self._keep(replace(waiting, due_at=waiting.due_at + seconds))
 
     def undo(self) -> Tracked | None:
         """Take back the newest act whose grace still runs."""

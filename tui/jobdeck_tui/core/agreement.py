@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import DaskPicture, Disagreement, Overview
-from jobdeck_tui.text.format import age, plural
+from jobdeck_tui.text.format import age, id_words, plural
 
 PERSIST_SECONDS = 2.0
 FRESH_SECONDS = 2.5
@@ -87,7 +87,8 @@ class Agreement:
                     found.append(Difference(kind, text, now - since))
         lasting = (entry for entry in listed if entry.seconds >= PERSIST_SECONDS)
         found += [
-            Difference(entry.kind, f"{entry.job_id[:8]}: {entry.text}", entry.seconds) for entry in lasting
+            Difference(entry.kind, f"{id_words(entry.job_id)}: {entry.text}", entry.seconds)
+            for entry in lasting
         ]
         return found
 

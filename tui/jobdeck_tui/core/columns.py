@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import NONE, age, elapsed, short_id, signed, state_label, time_left
+from jobdeck_tui.text.format import NONE, age, elapsed, signed, state_label, time_left
 
 GUTTER = 4
 """Cells that are no column's: the mark and its sides before the first, the scrollbar behind the last."""
@@ -25,14 +25,14 @@ class Column:
 
 # STATE is twelve cells for its longest word, CANCELLING. ID, STATE and LEFT are never dropped.
 COLUMNS = (
-    Column("id", "ID", 8, to_width=75),
-    Column("id", "ID", 12, 76, to_width=119),
-    Column("id", "ID", 20, 120),
+    Column("id", "ID", 8, to_width=39),
+    Column("id", "ID", 12, 40, to_width=109),
+    Column("id", "ID", 20, 110),
     Column("state", "STATE", 12),
     Column("queue", "QUEUE", 15, 130),
     Column("left", "LEFT", 7, right=True),
     Column("slack", "SLACK", 7, 130, right=True),
-    Column("agent", "AGENT", 15, 60),
+    Column("agent", "AGENT", 15, 72),
     Column("try", "TRY", 3, 76, right=True),
     Column("worker", "WORKER", 8, 100),
     Column("age", "AGE", 5, 110, right=True),
@@ -111,7 +111,7 @@ def at_risk(job: Job) -> bool:
 
 
 _CELLS: dict[str, Callable[[Job, float], str]] = {
-    "id": lambda job, _now: short_id(job.job_id),
+    "id": lambda job, _now: job.job_id,
     "state": lambda job, _now: state_label(display_state(job)),
     "queue": lambda job, _now: job.queue,
     "left": lambda job, now: time_left(left_seconds(job, now)),

@@ -1,9 +1,10 @@
 """Who else is acting: the acts of others as they come, so that two operators never work against each other."""
 
 from collections import deque
+from collections.abc import Iterable
 
 from jobdeck_tui.client.models import AuditRow
-from jobdeck_tui.text.format import age, plural, short_id
+from jobdeck_tui.text.format import age, id_words, plural
 
 SHOWN_SECONDS = 15.0
 OWN_SECONDS = 15.0
@@ -25,11 +26,11 @@ PAST = {
 REFUSED = "refused:"
 
 
-def act_words(row: AuditRow, id_cells: int = 20) -> str:
+def act_words(row: AuditRow) -> str:
     """Says who did what to which job, as in ``ana cancelled 64e50cad``; what was refused is said so."""
     refused = row.result.startswith(REFUSED)
     did = f"was refused {row.act}" if refused else PAST.get(row.act, f"did {row.act}")
-    return f"{row.actor} {did} {short_id(row.job_id, id_cells)}" if row.job_id else f"{row.actor} {did}"
+    return f"{row.actor} {did} {id_words(row.job_id)}" if row.job_id else f"{row.actor} {did}"
 
 
 class Company:
@@ -43,9 +44,9 @@ class Company:
         """What this deck has just acted on."""
         return {target for target, at in self._own.items() if now - at < OWN_SECONDS}
 
-    def sends(self, job_id: str | None, now: float) -> None:
-        """This deck sends an act on a job, or on something that is none: its echo is no news."""
-        self._own = {target: self._own[target] for target in self.own(now)} | {job_id: now}
+    def sends(self, targets: Iterable[str | None], now: float) -> None:
+        """This deck sends acts on these jobs, or (None) on something that is none: their echo is no news."""
+        self._own = {target: self._own[target] for target in self.own(now)} | dict.fromkeys(targets, now)
 
     def take(self, row: AuditRow, now: float) -> None:
         """Takes an act of the feed."""

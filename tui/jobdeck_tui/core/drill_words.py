@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from jobdeck_tui.client.drills import Drill, DrillAwaited, DrillEvidence, DrillStep
 from jobdeck_tui.client.fields import plain
 from jobdeck_tui.client.models import DaskWorker, Overview
-from jobdeck_tui.text.format import NONE, clock, duration, instant, plural, short_id, state_label
+from jobdeck_tui.text.format import NONE, clock, duration, fit, instant, plural, short_id, state_label
 
 Piece = tuple[str, str]
 Row = list[Piece]
@@ -45,7 +45,7 @@ GUARANTEES = {
 }
 FAULTS = tuple(GUARANTEES)
 """Every fault there is; the last is the command line's, which starts the backend again."""
-ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_CELLS = 8, 26, 100
+ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_CELLS = 12, 26, 100
 VERDICTS = {"ok": ("✔ ", "good"), "late": ("⚠ late", "warn"), "failed": ("✖ failed", "bad")}
 STATE_LOOKS = {"running": "warn", "passed": "good", "failed": "bad", "healed": "notice"}
 
@@ -190,7 +190,7 @@ def _evidence(one: DrillEvidence, id_cells: int) -> Row:
     before = ", ".join(one.stages_before) or "none yet"
     after = f"  since: {', '.join(new)}" if new else ""
     return [
-        (f" {short_id(one.job_id, id_cells):<{id_cells}} ", ""),
+        (f" {fit(short_id(one.job_id, id_cells), id_cells)} ", ""),
         (f"{state_label(one.state):<12}", one.state),
         (f" try {one.attempt} ", "faint"),
         (f"{verdict[0]:<13}", verdict[1]),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import plural, state_word
+from jobdeck_tui.text.format import id_words, plural, state_word
 
 from .columns import display_state
 
@@ -61,7 +61,7 @@ class Survey:
         total = len(self.eligible) + len(self.objections)
         if total == 1 and self.objections:
             job, why = self.objections[0]
-            return f"{job.job_id[:8]} cannot be {DONE_WORD[self.act]}: {why}."
+            return f"{id_words(job.job_id)} cannot be {DONE_WORD[self.act]}: {why}."
         text = f"{total} marked: {len(self.eligible)} can be {DONE_WORD[self.act]}"
         if not self.objections:
             return text + "."
@@ -95,4 +95,6 @@ def consequence(act: Act, jobs: Iterable[Job]) -> str:
         return "The old deadline stays on record."
     kept = plural(stages, "completed stage")
     running_now = f"{running} of {plural(len(rows), 'job')} running now"
+    if len(rows) == 1:
+        running_now = "It is running now" if running else "It is not running"
     return f"{running_now}; {kept} kept, so that a resume can go on from there."

@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 
 from jobdeck_tui.client.fields import plain
-from jobdeck_tui.client.models import Attempt, Job, JobDetail, Notification, Stage
+from jobdeck_tui.client.models import Attempt, Effect, Job, JobDetail, Notification, Stage
 from jobdeck_tui.core.columns import at_risk, display_state, forecast, left_seconds
+from jobdeck_tui.core.effect_rows import uncertain
 from jobdeck_tui.core.event_lines import EventLines
 from jobdeck_tui.text.format import (
     NONE,
@@ -24,7 +25,7 @@ from jobdeck_tui.text.format import (
 Piece = tuple[str, str]
 Row = list[Piece]
 HASH_SHOWN = 12
-ID_ROOM = ((110, 36), (76, 20), (0, 8))
+ID_ROOM = ((110, 36), (76, 20), (0, 12))
 CHECKPOINT_SHOWN = 13
 
 
@@ -40,11 +41,29 @@ class JobView:
         self.trouble = ""
         self.stream = "connecting"
         self.revision = 0
+        self._verdicts: dict[str, Effect] = {}
 
     def take_detail(self, detail: JobDetail) -> None:
         """The record was read."""
-        self.detail, self.trouble = detail, ""
+        self.detail, self.trouble = detail._replace(effects=tuple(map(self._newest, detail.effects))), ""
         self.revision += 1
+
+    def take_verdict(self, effect: Effect) -> None:
+        """The server's answer to a verdict: the effect as it is now on record."""
+        self._verdicts[effect.key] = effect
+        if self.detail is not None:
+            self.take_detail(self.detail)
+
+    def _newest(self, effect: Effect) -> Effect:
+        """A record that was asked for before a verdict may come after it; one more try is newer than both."""
+        judged = self._verdicts.get(effect.key)
+        old = judged is not None and (effect.state, effect.intents) == ("uncertain", judged.intents)
+        return judged if judged is not None and old else effect
+
+    @property
+    def uncertain(self) -> list[Effect]:
+        """The effects a verdict can be given on."""
+        return uncertain(self.detail.effects) if self.detail else []
 
     @property
     def callback_pending(self) -> bool:

@@ -3,15 +3,19 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from jobdeck_tui.client.fields import plain
 from jobdeck_tui.client.models import Job
 
 KINDS = {"c": "csv", "j": "json", "n": "ndjson"}
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """A spreadsheet takes a cell that begins so for a formula, and runs it."""
+_FORMULA = re.compile(rf"((?:^|[;\t\n]) *\"*)(?=[{re.escape(''.join(FORMULA_STARTS))}])")
+"""Where one may begin: in much of Europe a spreadsheet parts cells at semicolons, also within a text."""
 
 JOB_TIMES = (
     "deadline",
@@ -32,6 +36,13 @@ class Records:
 
     what: str
     rows: Sequence[Record]
+
+
+def record_of(item: object, times: Sequence[str]) -> Record:
+    """All that is known of what a table shows in one row; its moments, named by ``times``, as ISO 8601 in UTC."""
+    row = plain(item)
+    assert isinstance(row, dict)
+    return {name: iso(value) if name in times else value for name, value in row.items()}
 
 
 def job_record(job: Job) -> Record:
@@ -72,7 +83,7 @@ def _cell(value: object) -> object:
     if isinstance(value, (bool, int, float)):
         return value
     text = value if isinstance(value, str) else _json(value)
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text
+    return _FORMULA.sub(r"\1'", text)
 
 
 def _json(value: object) -> str:

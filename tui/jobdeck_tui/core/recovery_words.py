@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from jobdeck_tui.client.recovery import LEAVE, AppliedPlan, PlanLine, Recovery, RecoveryPlan
-from jobdeck_tui.text.format import NONE, age, cells, fit, instant, plural, short_id
+from jobdeck_tui.text.format import NONE, age, cells, fit, id_words, instant, plural, short_id
 from jobdeck_tui.text.sanitise import one_line
 
 Piece = tuple[str, str]
@@ -92,7 +92,7 @@ def _action(one: PlanLine) -> str:
 
 def _line(one: PlanLine, id_cells: int, action_cells: int, width: int) -> Row:
     row: Row = [
-        (f" {fit(one.job_id, id_cells)} ", ""),
+        (f" {fit(short_id(one.job_id, id_cells), id_cells)} ", ""),
         (f"{fit(_action(one), action_cells)} ", LOOKS.get(one.action, "")),
         (one.reason, ""),
     ]
@@ -111,11 +111,11 @@ def evidence_words(evidence: Mapping[str, object]) -> str:
 
 def plan_targets(due: Sequence[PlanLine]) -> list[str]:
     """What a question before applying lists: each job and what would be done with it."""
-    return [f"{short_id(one.job_id)}  {one.action}: {one.reason}" for one in due]
+    return [f"{id_words(one.job_id)}  {one.action}: {one.reason}" for one in due]
 
 
 def applied_words(applied: AppliedPlan) -> str:
     """What came of applying a plan."""
     said = f"{applied.done} done, {applied.skipped} skipped"
     skipped = next((one for one in applied.results if one.result == "skipped"), None)
-    return f"{said}. {short_id(skipped.job_id)} was skipped: {skipped.why}." if skipped else f"{said}."
+    return f"{said}. {id_words(skipped.job_id)} was skipped: {skipped.why}." if skipped else f"{said}."

@@ -25,11 +25,14 @@ class ServerClock:
         """Unix seconds."""
         return self._begins + self._monotonic()
 
-    def told(self, at: float) -> None:
-        """A snapshot that was made at ``at`` (Unix seconds) has just come."""
+    def told(self, at: float) -> float:
+        """A snapshot that was made at ``at`` (Unix seconds) has just come; gives by how much ``now`` is set."""
         self._told.append(at - self._monotonic())
-        if abs(max(self._told) - self._begins) >= APART_SECONDS:
-            self._begins = max(self._told)
+        moved = max(self._told) - self._begins
+        if abs(moved) < APART_SECONDS:
+            return 0.0
+        self._begins += moved
+        return moved
 
     @property
     def apart(self) -> float:

@@ -13,7 +13,7 @@ from jobdeck_tui.client.models import Job
 from jobdeck_tui.client.workers import WorkerLog
 from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.link.wire import Wire
-from jobdeck_tui.text.format import short_id
+from jobdeck_tui.text.format import id_words
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.api import Api
@@ -123,10 +123,10 @@ class Operations:
                 self._moving.discard(job.job_id)
             self._wire.deck.take_jobs([moved])
             return (
-                f"{short_id(job.job_id)} has priority {moved.priority}: it goes before equal deadlines below"
+                f"{id_words(job.job_id)} has priority {moved.priority}: it goes before equal deadlines below"
             )
 
-        if self._act(ask, f"move {short_id(job.job_id)}", job.job_id):
+        if self._act(ask, f"move {id_words(job.job_id)}", job.job_id):
             self._moving.add(job.job_id)
 
     def clone(self, job: Job) -> None:
@@ -135,9 +135,9 @@ class Operations:
         async def ask(api: "Api") -> str:
             new = await api.clone(job.job_id, version=job.version, reason=REASON)
             self._wire.deck.take_jobs([new])
-            return f"{short_id(job.job_id)} was submitted again as {new.job_id}"
+            return f"{id_words(job.job_id)} was submitted again as {new.job_id}"
 
-        self._act(ask, f"submit {short_id(job.job_id)} again", job.job_id)
+        self._act(ask, f"submit {id_words(job.job_id)} again", job.job_id)
 
     def _act(self, ask: Call, what: str, job_id: str | None = None) -> bool:
         """Sends an act; False where none may go out, which is said."""

@@ -1,5 +1,6 @@
 """Asks the server for the rows that the list shows, where there are too many jobs to keep them all."""
 
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 
@@ -16,8 +17,9 @@ class Pager:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
-    def look(self, cursor: int) -> None:
-        """Asks if something should be asked; ``cursor`` is the row the operator is on."""
+    def look(self, cursor: int, then: Callable[[], None]) -> None:
+        """Asks if something should be asked; ``cursor`` is the row the operator is on, who waits for the answer:
+        ``then`` shows it."""
         shown = self._wire.deck.job_list
         listed = shown.server_list
         if listed is None or self._wire.api is None or shown.frozen:
@@ -25,9 +27,11 @@ class Pager:
         sort = server_sort(shown.sort_column, reverse=shown.reverse)
         query = listed.ask(shown.filter_source, sort, cursor, self._wire.deck.monotonic())
         if query is not None:
-            self._wire.start(self._wire.program, partial(self._read, query, listed), "pager", exclusive=True)
+            self._wire.start(
+                self._wire.program, partial(self._read, query, listed, then), "pager", exclusive=True
+            )
 
-    async def _read(self, query: Query, listed: ServerList) -> None:
+    async def _read(self, query: Query, listed: ServerList, then: Callable[[], None]) -> None:
         from jobdeck_tui.client.errors import ClientError
 
         api, deck = self._wire.api, self._wire.deck
@@ -54,5 +58,5 @@ class Pager:
                 now=deck.monotonic(),
                 took=perf_counter() - began,
             )
-        deck.fresh = True
         deck.job_list.rearrange()
+        then()

@@ -37,8 +37,7 @@ class RecoveryReader:
     def apply(self, job_ids: Sequence[str]) -> None:
         """Applies the plan to these jobs, and says what came of it."""
         self._wire.acts(f"apply the plan to {len(job_ids)} jobs")
-        for job_id in job_ids:
-            self._wire.deck.company.sends(job_id, self._wire.deck.now())
+        self._wire.deck.company.sends(job_ids, self._wire.deck.now())
         self._wire.start(self._wire.program, partial(self._apply, job_ids), "apply")
 
     async def _apply(self, job_ids: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from jobdeck_tui.client.drills import Drill
-from jobdeck_tui.client.models import Notification
+from jobdeck_tui.client.models import Effect, Notification
 from jobdeck_tui.core.acts import Phase, Tracked
 from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.link.wire import Wire
@@ -17,28 +17,33 @@ class Sender:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
-    def judge(self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[], None]) -> None:
-        """Gives a verdict on an effect; ``then`` is called when it is on record."""
+    def judge(
+        self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[Effect | None], None]
+    ) -> None:
+        """Gives a verdict on an effect; ``then`` gets the effect as it is on record, None where it is not."""
         self._wire.acts(f"verdict {verdict} on {key} of", job_id)
         self._wire.start(
             self._wire.program, partial(self._judge, job_id, key, verdict, proof, then), "verdict"
         )
 
     async def _judge(
-        self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[], None]
+        self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[Effect | None], None]
     ) -> None:
-        from jobdeck_tui.client.errors import ClientError
+        from jobdeck_tui.client.errors import ClientError, TimedOut
 
         if self._wire.api is None:
             return
+        effect = None
         try:
             effect = await self._wire.api.judge(job_id, key, verdict, proof=proof, reason="from the deck")
+        except TimedOut as error:
+            self._wire.deck.say(f"The verdict: {error.message}", "bad")
         except ClientError as error:
             self._wire.deck.say(f"No verdict was given: {error.message}", "bad")
         else:
             said, resumes = effect.state.replace("_", " "), self._wire.deck.key("act.resume")
             self._wire.deck.say(f"On record: {effect.name} {said}. {resumes} lets the job go on.", "notice")
-            then()
+        then(effect)
         self._wire.deck.fresh = True
 
     def resend(self, job_id: str, told: Notification, then: Callable[[], None]) -> None:
@@ -68,12 +73,12 @@ class Sender:
 
     async def _save_bundle(self, job_id: str) -> None:
         from jobdeck_tui.client.errors import ClientError
-        from jobdeck_tui.client.saving import Saving, free_name
+        from jobdeck_tui.client.saving import Saving, bundle_name, free_name
 
         if self._wire.api is None:
             return
         try:
-            with Saving(free_name(Path.cwd() / f"jobdeck-{job_id}.tar.gz")) as saving:
+            with Saving(free_name(Path.cwd() / bundle_name(job_id))) as saving:
                 await self._wire.api.save_bundle(job_id, saving)
         except OSError as error:
             self._wire.deck.say(f"No bundle was saved in {Path.cwd()}: {error.strerror}.", "bad")

@@ -31,10 +31,12 @@ class ActSender:
 
     def send_due(self) -> None:
         """Sends the acts whose grace is over; those confirmed together go together."""
-        live = not self._wire.deck.refusal()
-        due = self._wire.deck.acts.due(self._wire.deck.now(), live=live)
+        deck = self._wire.deck
+        due = deck.acts.due(deck.now(), live=not deck.refusal())
+        if due:
+            deck.company.sends([tracked.job_id for tracked in due], deck.now())
         for tracked in due:
-            self._wire.deck.take_act(tracked)
+            deck.take_act(tracked)
         for _, kind in groupby(due, key=self._kind):
             acts = list(kind)
             for start in range(0, len(acts), AT_ONCE_MAX):

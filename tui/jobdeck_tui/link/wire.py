@@ -31,7 +31,7 @@ class Wire:
     def acts(self, what: str, job_id: str | None = None) -> None:
         """An act goes out: it is logged, and its echo in the feed is no news."""
         log.info("act: %s %s", what, job_id or "")
-        self.deck.company.sends(job_id, self.deck.now())
+        self.deck.company.sends([job_id], self.deck.now())
 
     def start(self, node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:
         """Runs a coroutine function as a worker that ends with its node and cannot end the program."""

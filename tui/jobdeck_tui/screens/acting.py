@@ -15,7 +15,7 @@ from jobdeck_tui.link.sending import EFFECT_UNCERTAIN
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
 from jobdeck_tui.screens.reason import ReasonDialog
-from jobdeck_tui.text.format import elapsed, instant, plural, short_id
+from jobdeck_tui.text.format import elapsed, id_words, instant, plural, short_id
 
 ACT_BINDINGS: list[BindingType] = [
     Binding("c", "act('cancel')", "Cancel"),
@@ -29,6 +29,7 @@ ACT_BINDINGS: list[BindingType] = [
     Binding("minus", "move_in_line(-1)", "Down in the line (priority)", show=False, key_display="-"),
 ]
 PRIORITY_MAX = 1000
+LISTED_ID_CELLS = 36
 
 
 class ActingScreen(DeckScreen):
@@ -109,13 +110,16 @@ class ActingScreen(DeckScreen):
         if not found.eligible:
             self.program.tell(found.sentence, severity="warning")
             return
-        notes = [found.sentence, consequence(act, found.eligible)]
+        notes = [found.sentence] if len(jobs) > 1 else []
+        notes.append(consequence(act, found.eligible))
         if hidden := self.out_of_view(found.eligible):
             notes.append(f"{plural(hidden, 'job')} of them not in view: the filter hides what is marked.")
         if len(found.eligible) > TYPED_OVER:
             self._ask_the_server(act, found.eligible, notes)
             return
-        ids = [f"{job.job_id[:36]}  {job.workflow}  {job.state}" for job in found.eligible]
+        ids = [
+            f"{short_id(job.job_id, LISTED_ID_CELLS)}  {job.workflow}  {job.state}" for job in found.eligible
+        ]
         question = Question(act.value, ids, notes, with_reason=True)
         self.app.push_screen(question, partial(self._answered, act, found.eligible, question))
 
@@ -179,7 +183,7 @@ class ActingScreen(DeckScreen):
             return
         if words := objection(Act.GRANT, job, self.deck.now()):
             self.program.tell(
-                f"{job.job_id[:8]} cannot be {DONE_WORD[Act.GRANT]}: {words}.", severity="warning"
+                f"{id_words(job.job_id)} cannot be {DONE_WORD[Act.GRANT]}: {words}.", severity="warning"
             )
             return
         if job.finished:
@@ -220,7 +224,7 @@ class ActingScreen(DeckScreen):
             self.program.send_due_acts()
 
         self.deck.take_act(held)
-        what = f"{held.act.value} {short_id(held.job_id)}"
+        what = f"{held.act.value} {id_words(held.job_id)}"
         self.app.push_screen(ReasonDialog(what, f"sends the {held.act.value}"), said)
 
     def _one_target(self, what: str) -> Job | None:
@@ -258,7 +262,7 @@ class ActingScreen(DeckScreen):
         if job is None:
             return
         if job.finished or job.state == "running":
-            self.program.tell(f"{job.job_id[:8]} is {job.state}: it has no place in the line.")
+            self.program.tell(f"{id_words(job.job_id)} is {job.state}: it has no place in the line.")
             return
         wanted = max(-PRIORITY_MAX, min(job.priority + steps, PRIORITY_MAX))
         note = f"Its priority is then {wanted}: it counts among jobs of the same deadline."

@@ -14,12 +14,14 @@ from jobdeck_tui.widgets.text_line import Piece
 from jobdeck_tui.widgets.virtual_table import Cell
 
 REFUSED = "refused:"
+ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_COLUMNS = 12, 24, 110
 
 
 class AuditScreen(TableScreen):
     """A line for each act; ``L`` shows those of this session and what became of them."""
 
     TITLE_WORDS = "Audit"
+    TIMES = ("at",)
     FILTER = "audit"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open the job", key_display="enter"),
@@ -31,8 +33,8 @@ class AuditScreen(TableScreen):
         Column("at", "WHEN", 9),
         Column("actor", "WHO", 9, 60),
         Column("act", "ACT", 14),
-        Column("job", "JOB", 8, to_width=119),
-        Column("job", "JOB", 20, 120),
+        Column("job", "JOB", ID_CELLS, to_width=WIDE_FROM_COLUMNS - 1),
+        Column("job", "JOB", WIDE_ID_CELLS, WIDE_FROM_COLUMNS),
         Column("note", "RESULT", 0, 50),
     )
 
@@ -75,7 +77,8 @@ class AuditScreen(TableScreen):
             case "act":
                 return Cell(act.act, "strong")
             case "job":
-                return Cell(short_id(act.job_id, 20 if self.size.width >= 120 else 8) if act.job_id else NONE)
+                room = WIDE_ID_CELLS if self.size.width >= WIDE_FROM_COLUMNS else ID_CELLS
+                return Cell(short_id(act.job_id, room) if act.job_id else NONE)
             case _:
                 why = f"  ({act.reason})" if act.reason else ""
                 return Cell(f"{act.result}{why}", "bad" if act.result.startswith(REFUSED) else "")
@@ -85,7 +88,8 @@ class AuditScreen(TableScreen):
         act = self._act(row_id)
         if act is None:
             return []
-        seen = f" on version {act.version}" if act.version is not None else ""
+        seen = f" {act.job_id}" if act.job_id is not None else ""
+        seen += f" at version {act.version}" if act.version is not None else ""
         why = f"  reason: {act.reason}" if act.reason else "  no reason given"
         return [(f" {instant(act.at)} {act.actor} {act.act}{seen}: {act.result}", ""), (why, "faint")]
 

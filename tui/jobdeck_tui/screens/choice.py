@@ -11,6 +11,8 @@ from textual.screen import ModalScreen
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 LISTED_MAX = 12
+Option = tuple[str, str]
+"""A name, and what is to know about it."""
 
 
 class Choice(ModalScreen[str | None]):
@@ -23,8 +25,7 @@ class Choice(ModalScreen[str | None]):
         Binding("escape,q", "keep", "Keep", key_display="esc"),
     ]
 
-    def __init__(self, asked: str, options: Sequence[tuple[str, str]], chosen: str = "") -> None:
-        """``options``: names with what is to know about them."""
+    def __init__(self, asked: str, options: Sequence[Option], chosen: str = "") -> None:
         super().__init__()
         self._asked = asked
         self._options = options

@@ -23,6 +23,7 @@ class FailuresScreen(TableScreen):
     """A line for each kind, the one last seen first."""
 
     TITLE_WORDS = "Failures"
+    TIMES = ("last_seen",)
     FILTER = "failures"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Traceback and log", key_display="enter"),

@@ -11,14 +11,13 @@ from jobdeck_tui.client.artifacts import Artifact
 from jobdeck_tui.client.models import Effect, Job, Notification
 from jobdeck_tui.core.artifact_rows import artifact_rows
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
-from jobdeck_tui.core.eligibility import Act
 from jobdeck_tui.core.filter_fields import EVENTS
 from jobdeck_tui.core.filtered_lines import FilteredLines
 from jobdeck_tui.core.job_view import JobView, facts, raw_text, record_rows, stage_rows
-from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
+from jobdeck_tui.screens.acting import ACT_BINDINGS
 from jobdeck_tui.screens.artifact import ArtifactScreen, save_artifact
 from jobdeck_tui.screens.events import events_hint, not_found
-from jobdeck_tui.screens.verdict import Verdict, VerdictDialog
+from jobdeck_tui.screens.judging import JudgingScreen
 from jobdeck_tui.widgets.event_log import EventLog
 from jobdeck_tui.widgets.filter_line import FilterLine
 from jobdeck_tui.widgets.panes import Panes
@@ -35,7 +34,7 @@ LEFT, RIGHT = "stages", "record"
 DETAIL_EVERY_SECONDS = 5.0
 
 
-class JobScreen(ActingScreen):
+class JobScreen(JudgingScreen):
     """The screen of one job; it reads its record anew whenever the job's row changed."""
 
     TITLE_WORDS = "Job"
@@ -67,9 +66,8 @@ class JobScreen(ActingScreen):
 
     def __init__(self, job_id: str, tab: str = "events", *, to_judge: bool = False) -> None:
         """``to_judge``: ask what became of an uncertain effect as soon as the record is read."""
-        super().__init__()
+        super().__init__(JobView(job_id))
         self._to_judge = to_judge
-        self.view = JobView(job_id)
         self._tab = tab
         self._drawn = -1
         self.filtered = FilteredLines(self.view.lines)
@@ -211,7 +209,7 @@ class JobScreen(ActingScreen):
         self._arrange()
         self.set_focus(self.query_one(f"#{tab}"))
         if tab == "artifacts":
-            self._read_again()  # whether their time is over changes nothing else of a job
+            self.read_again()  # whether their time is over changes nothing else of a job
         if tab == "report":
             self.program.link.jobs.read(self, self.view, with_report=True)
         self.flush(everything=True)
@@ -237,29 +235,11 @@ class JobScreen(ActingScreen):
             return self._given_up() is None
         if binding.action in {"view", "save"}:
             return self._tab != "artifacts" or not self._artifacts()
-        return not self._uncertain() if binding.action == "verdict" else super().hides(binding)
+        return not self.uncertain() if binding.action == "verdict" else super().hides(binding)
 
-    def action_act(self, verb: str) -> None:
-        """Begins an act; a resume that needs a verdict first asks for it."""
-        blocking = [effect for effect in self._uncertain() if effect.policy == "manual"]
-        if verb == Act.RESUME.value and blocking and not self.deck.refusal():
-            self.action_verdict()
-        else:
-            super().action_act(verb)
-
-    def action_verdict(self) -> None:
-        """Asks what became of the first effect nobody knows about."""
-        unknown = self._uncertain()
-        if refusal := self.deck.refusal():
-            self.program.tell(refusal, severity="error")
-        elif not unknown:
-            self.program.tell("No effect of this job is uncertain.")
-        else:
-            self.app.push_screen(VerdictDialog(unknown[0]), partial(self._judged, unknown[0].key))
-
-    def _judged(self, key: str, verdict: Verdict | None) -> None:
-        if verdict is not None:
-            self.program.link.sender.judge(self.view.job_id, key, *verdict, self._read_again)
+    def read_again(self) -> None:
+        """The record is read anew with the next draw."""
+        self._signature = ()
 
     def action_callback(self) -> None:
         """Tells the job's caller once more what was given up."""
@@ -269,7 +249,7 @@ class JobScreen(ActingScreen):
         elif told is None:
             self.program.tell("No callback of this job was given up.")
         else:
-            send = partial(self.program.link.sender.resend, self.view.job_id, told, self._read_again)
+            send = partial(self.program.link.sender.resend, self.view.job_id, told, self.read_again)
             self.sure("tell again the caller of", self.view.job_id, [f"{told.event} to {told.target}"], send)
 
     def action_bundle(self) -> None:
@@ -279,12 +259,6 @@ class JobScreen(ActingScreen):
     def _given_up(self) -> Notification | None:
         told = self.view.detail.notification if self.view.detail else None
         return told if told is not None and told.state == "failed" else None
-
-    def _read_again(self) -> None:
-        self._signature = ()
-
-    def _uncertain(self) -> list[Effect]:
-        return uncertain(self.view.detail.effects) if self.view.detail else []
 
     def _artifacts(self) -> tuple[Artifact, ...]:
         return self.view.detail.artifacts if self.view.detail else ()

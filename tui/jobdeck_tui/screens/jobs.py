@@ -18,7 +18,6 @@ from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.core.queue_words import queue_strip
 from jobdeck_tui.core.records import Records, job_record
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
-from jobdeck_tui.screens.choice import Choice
 from jobdeck_tui.screens.job_cells import job_cell
 from jobdeck_tui.text.format import number
 from jobdeck_tui.widgets.counts import Counts
@@ -127,7 +126,7 @@ class JobsScreen(ActingScreen):
         """Draws what changed."""
         deck, jobs, table = self.deck, self.deck.job_list, self.table
         covered = self.app.screen is not self
-        self.program.link.pager.look(table.cursor)
+        self.program.link.pager.look(table.cursor, self._answered_with_rows)
         if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
         changed = deck.drain_changed()
@@ -142,6 +141,12 @@ class JobsScreen(ActingScreen):
         self._flush_lines()
         if self.has_class("-preview"):
             self._flush_preview(now)
+
+    def _answered_with_rows(self) -> None:
+        """The server's rows are shown at once where the list is in view: the operator waits for them."""
+        self.deck.fresh = True
+        if self.app.screen is self:
+            self.flush()
 
     def _flush_preview(self, now: float) -> None:
         preview, cursor = self.query_one(Preview), self.table.cursor_id
@@ -277,9 +282,6 @@ class JobsScreen(ActingScreen):
     def action_view(self) -> None:
         """Lets one of the saved views be chosen."""
         views = self.deck.views
-        if not views:
-            self.program.tell("No view is saved: 'jobdeck config' says where views are written.")
-            return
 
         def answered(name: str | None) -> None:
             if name is not None:
@@ -287,7 +289,7 @@ class JobsScreen(ActingScreen):
                 self.flush(everything=True)
 
         options = [(view.name, f"{view.filter or 'all jobs'}  by {view.sort}") for view in views.values()]
-        self.app.push_screen(Choice("Which view?", options), answered)
+        self.program.choose("view", options, answered)
 
     def action_open(self) -> None:
         """Opens the job under the cursor."""

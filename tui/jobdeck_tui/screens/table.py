@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from jobdeck_tui.core.columns import Column, visible
 from jobdeck_tui.core.reading import Reading
-from jobdeck_tui.core.records import Records
+from jobdeck_tui.core.records import Records, record_of
 from jobdeck_tui.core.row_filter import RowFilter
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.widgets.filter_line import FilterLine
@@ -33,6 +33,8 @@ class TableScreen(DeckScreen):
     """A subclass gives the columns, the ids in their order, their cells, and one line of words above."""
 
     COLUMNS: ClassVar[tuple[Column, ...]] = ()
+    TIMES: ClassVar[tuple[str, ...]] = ()
+    """Which facts of a row are moments."""
     FILTER: ClassVar[str] = ""
     """Its filter's name in the deck."""
 
@@ -124,12 +126,11 @@ class TableScreen(DeckScreen):
         return Cell("")
 
     def records(self) -> Records:
-        """Every row, each of its columns once."""
-        titles = {column.key: column.title or column.key.upper() for column in self.COLUMNS}
-        rows = [
-            {title: self.cell(row_id, key).text for key, title in titles.items()} for row_id in self.row_ids()
-        ]
-        return Records(self.TITLE_WORDS.lower(), rows)
+        """Every row that the filter leaves, with all that is known of it: a cell has not room for everything."""
+        items = self.rows()
+        return Records(
+            self.TITLE_WORDS.lower(), [record_of(items[row_id], self.TIMES) for row_id in self.row_ids()]
+        )
 
     def _columns_for(self, width: int) -> Columns:
         return visible(width, self.COLUMNS)

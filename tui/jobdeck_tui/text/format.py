@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from .sanitise import CUT
 
 NONE = "—"
+SPOKEN_ID_CELLS = 24
 
 GLYPHS = {
     "backlog": "☐",
@@ -216,6 +217,22 @@ def bar(share: float, width: int) -> str:
     return "█" * full + "░" * (width - full)
 
 
-def short_id(job_id: str, width: int = 8) -> str:
-    """Give the first cells of an id, as the table shows it."""
-    return job_id[:width]
+def short_id(job_id: str, width: int) -> str:
+    """Give an id in at most ``width`` cells, without its middle where it is longer.
+
+    Ids that callers give often differ only at their end; of a random UUID any part tells it from others.
+    """
+    if len(job_id) <= width or _is_random(job_id):
+        return job_id[:width]
+    tail = max((width - 1) // 3, 1)
+    return f"{job_id[: width - 1 - tail]}{CUT}{job_id[-tail:]}"
+
+
+def id_words(job_id: str) -> str:
+    """Give an id as a sentence says it: whole as far as it can be, the first part of a random UUID."""
+    return job_id[:8] if _is_random(job_id) else short_id(job_id, SPOKEN_ID_CELLS)
+
+
+def _is_random(job_id: str) -> bool:
+    """Whether it is a random UUID (version 4): those of other versions may begin with the time of day."""
+    return len(job_id) == 36 and job_id[14] == "4" and all(job_id[at] == "-" for at in (8, 13, 18, 23))

@@ -9,12 +9,12 @@ from textual.strip import Strip
 
 from jobdeck_tui.core.event_lines import EventLines, Line
 from jobdeck_tui.core.records import Record, iso
-from jobdeck_tui.text.format import fit
+from jobdeck_tui.text.format import fit, short_id
 from jobdeck_tui.widgets.line_view import LineView
 from jobdeck_tui.widgets.text_pane import wrapped
 
 LABEL_WIDTH = 15
-JOB_CELLS = 8
+JOB_CELLS = 12
 WIDE_JOB_CELLS = 20
 WIDE_FROM_CELLS = 110
 SIDE_STEP = 20
@@ -245,7 +245,7 @@ class EventLog(LineView, can_focus=True):
         head = f" {self._time_words(line.at)} "
         if self._with_job:
             room = WIDE_JOB_CELLS if width >= WIDE_FROM_CELLS else JOB_CELLS
-            head += f"{line.job_id[:room]:{room}} "
+            head += f"{fit(short_id(line.job_id, room), room)} "
         segments = [
             Segment(head, base + self.look("reverse" if number == self._found else "faint")),
             Segment(fit(line.label, LABEL_WIDTH) + " ", style),

@@ -1,0 +1,115 @@
+"""``d`` grants one job a later deadline: as it was seen, after it was asked, with the old one kept on record."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from jobdeck_tui.client.api import Api
+from jobdeck_tui.client.models import JobDetail
+from jobdeck_tui.core.acts import Phase
+from jobdeck_tui.screens.base import DeckScreen
+from jobdeck_tui.screens.dialogs import GrantOffer
+
+from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, press, program, running, screen_text
+from .processes import backend, wait_until
+from .test_deck_live import LONG, choose, deck_on, on_row, submit, until
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with backend(tmp_path_factory.mktemp("grants") / "state") as instance:
+        yield instance.url
+
+
+def detail(url: str, job_id: str) -> JobDetail:
+    async def read() -> JobDetail:
+        async with Api(url) as api:
+            return await api.job(job_id)
+
+    return asyncio.run(read())
+
+
+def test_a_running_job_goes_on_under_the_later_deadline_and_the_old_one_stays_on_record(url: str) -> None:
+    asyncio.run(submit(url, "needs-time", LONG, deadline_seconds=120))
+    wait_until(lambda: detail(url, "needs-time").job.state == "running")
+    before = detail(url, "needs-time").job
+
+    async def go() -> None:
+        async with deck_on(url, (80, 24)) as pilot:
+            await until(pilot, lambda: on_row(pilot, "needs-time", "RUNNING", "-0"))
+            await choose(pilot, "needs-time")
+            await press(pilot, "d")
+            assert "Grant needs-time a later deadline?" in screen_text(pilot)
+            assert "Its deadline is " in screen_text(pilot)
+            await press(pilot, "h")
+            await until(pilot, lambda: on_row(pilot, "needs-time", "RUNNING", "-1h0"))
+            await press(pilot, "enter")
+            await until(pilot, lambda: "deadline moved from" in screen_text(pilot))
+            await press(pilot, "c", "c")
+            await until(pilot, lambda: "⊘ CANCELLED" in screen_text(pilot))
+
+    asyncio.run(go())
+    after = detail(url, "needs-time").job
+    assert before.deadline is not None
+    assert after.deadline == pytest.approx(before.deadline + 3600, abs=0.01)
+    assert after.attempt == before.attempt, "it was not begun anew"
+
+
+@in_a_deck
+async def test_the_grant_is_for_the_row_as_it_was_when_it_was_asked_for() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1)], clock)) as pilot:
+        deck = program(pilot).deck
+        clock.seconds = 2.0
+        deck.take_frame()
+        await press(pilot, "d")
+        deck.take_jobs([a_job(1, version=9)])
+        deck.take_frame()
+        await press(pilot, "m")
+        (sent,) = deck.acts.history()
+        assert (sent.version, sent.extend_seconds, sent.phase) == (3, 300.0, Phase.SENT)
+
+
+@in_a_deck
+async def test_enter_grants_nothing_and_escape_keeps_the_deadline() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1)], clock)) as pilot:
+        clock.seconds = 2.0
+        program(pilot).deck.take_frame()
+        await press(pilot, "d", "enter", "space", "y")
+        assert isinstance(pilot.app.screen, GrantOffer)
+        await press(pilot, "escape")
+        assert isinstance(pilot.app.screen, DeckScreen)
+        assert program(pilot).deck.acts.history() == []
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "keys", "said"),
+    [
+        (
+            "running",
+            {"deadline": None},
+            ("d",),
+            "cannot be granted a later window: has no deadline to extend.",
+        ),
+        ("succeeded", {}, ("d",), "cannot be granted a later window: DONE, a success is never reopened."),
+        ("expired", {"deadline": NOW - 5}, ("d",), "It is expired: r resumes it, and asks for more time"),
+        ("running", {}, ("A", "d"), "A grant is for one job: 2 are chosen."),
+    ],
+    ids=["no-deadline", "done", "ended", "two"],
+)
+def test_where_no_time_can_be_granted_the_reason_is_said(
+    state: str, fields: dict[str, object], keys: tuple[str, ...], said: str
+) -> None:
+    @in_a_deck
+    async def go() -> None:
+        clock = Clock()
+        async with running(a_deck([a_job(1, state, **fields), a_job(2, state, **fields)], clock)) as pilot:
+            clock.seconds = 2.0
+            program(pilot).deck.take_frame()
+            await press(pilot, *keys)
+            assert said in " ".join(screen_text(pilot).split())
+            assert isinstance(pilot.app.screen, DeckScreen)
+            assert program(pilot).deck.acts.history() == []
+
+    go()
