@@ -24,7 +24,8 @@ from .options import Target, json_option, target_options
 from .output import print_json, print_line
 from .server_time import server_now
 
-Listed = tuple[dict[Job, object], int, int]
+Listed = tuple[list[Job], dict[str, object], int, int]
+"""Jobs, what the server said of each by its id, how many match and how many there are."""
 LIST_ROWS = 100
 ID_CELLS = 36
 COLUMNS = (("state", 12), ("queue", 15), ("left", 8), ("agent", 16), ("try", 3), ("worker", 10))
@@ -53,10 +54,10 @@ def list_command(
     listed = _listed(
         target.url(), filter_text, server_sort(sort, reverse=reverse), limit if by_server else None
     )
-    (rows, matching, total), now = asyncio.run(listed)
-    shown = list(islice(rows if by_server else order(rows, sort, now, reverse=reverse), limit))
+    (jobs, told, matching, total), now = asyncio.run(listed)
+    shown = list(islice(jobs if by_server else order(jobs, sort, now, reverse=reverse), limit))
     if as_json:
-        print_json([rows[job] for job in shown])
+        print_json([told[job.job_id] for job in shown])
         return
     print_line(
         " ".join((fit("ID", ID_CELLS), *(fit(name.upper(), width) for name, width in COLUMNS), "NOTE"))
@@ -72,9 +73,9 @@ async def _listed(url: str, filter_text: str, sort: str, limit: int | None) -> t
 
 
 async def _rows(api: Api, filter_text: str, sort: str, limit: int | None) -> Listed:
-    """Read rows in the server's order, all or the first ``limit``, each with what the server said, for ``--json``;
-    then how many match and how many there are."""
-    rows: dict[Job, object] = {}
+    """Read rows in the server's order, all or the first ``limit``; what the server said is for ``--json``."""
+    jobs: list[Job] = []
+    told: dict[str, object] = {}
     cursor: str | None = None
     while True:
         params: dict[str, str | int] = {"limit": min(limit or PAGE_ROWS, PAGE_ROWS), "sort": sort}
@@ -83,12 +84,14 @@ async def _rows(api: Api, filter_text: str, sort: str, limit: int | None) -> Lis
         page = Fields(await api.http.get(f"{OPS}/jobs", params))
         for entry in page.listed("jobs"):
             try:
-                rows[decode.job(entry)] = entry
+                job = decode.job(entry)
             except Unreadable:
                 continue
+            jobs.append(job)
+            told[job.job_id] = entry
         following = page.maybe_text("next", 2000)
-        if following in (None, cursor) or (limit is not None and len(rows) >= limit):
-            return rows, page.integer("matching"), page.integer("total")
+        if following in (None, cursor) or (limit is not None and len(jobs) >= limit):
+            return jobs, told, page.integer("matching"), page.integer("total")
         cursor = following
 
 
