@@ -210,15 +210,30 @@ def test_every_command_explains_itself_and_the_exit_codes_are_told(jobdeck):
         assert jobdeck(command, "--help")[0].startswith(f"Usage: jobdeck {command} ")
 
 
-def test_a_reader_that_leaves_ends_the_program_quietly(state_dir):
+@pytest.mark.parametrize("words", [("watch", "left"), ("events", "--follow")])
+def test_a_reader_that_leaves_ends_the_program_quietly(jobdeck, state_dir, words):
+    stages = json.dumps({"stages": [{"name": "talk", "seconds": 3, "events": 60}]})
+    job_id = jobdeck("submit", "probe", stages)[0].strip()
+    words = [job_id if word == "left" else word for word in words]
     leaving = subprocess.run(
-        ["sh", "-c", '"$@" list --json | true', "sh", *PROGRAM],
+        ["bash", "-c", '"$@" | head -c 1 >/dev/null; exit "${PIPESTATUS[0]}"', "bash", *PROGRAM, *words],
         env=environment(JOBDECK_STATE_DIR=str(state_dir)),
         capture_output=True,
         text=True,
         timeout=30,
     )
-    assert leaving.stderr == ""
+    assert (leaving.stderr, leaving.returncode) == ("", 141)
+
+
+def test_a_list_that_nobody_reads_is_no_fault(state_dir):
+    leaving = subprocess.run(
+        ["bash", "-c", '"$@" list --json | true; exit "${PIPESTATUS[0]}"', "bash", *PROGRAM],
+        env=environment(JOBDECK_STATE_DIR=str(state_dir)),
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (leaving.stderr, leaving.returncode) == ("", 141)
 
 
 def test_a_command_imports_no_terminal_library_and_no_backend_and_help_not_even_the_commands():

@@ -41,6 +41,26 @@ def test_r37_the_version_is_the_one_seen_at_the_key_press():
     assert sent.version == 3
 
 
+def test_r37_a_job_that_only_started_since_the_key_press_is_asked_for_again():
+    seen = job(version=3, deadline=NOW + 60, state="queued")
+    went_on = replace(seen, version=4, state="running")
+    for act, current, again in (
+        (Act.CANCEL, went_on, 4),
+        (Act.EXPIRE, went_on, 4),
+        (Act.GRANT, went_on, None),
+        (Act.CANCEL, replace(went_on, deadline=NOW + 90), None),
+        (Act.CANCEL, replace(went_on, state="held"), None),
+        (Act.CANCEL, replace(went_on, state="succeeded"), None),
+        (Act.CANCEL, seen, None),
+    ):
+        acts = Acts()
+        acts.request(act, seen, NOW)
+        (sent,) = acts.due(NOW + 3, live=True)
+        once_more = acts.once_more(sent.number, current)
+        assert (once_more and once_more.version) == again
+        assert acts.is_open(sent.number)
+
+
 def test_another_act_on_the_same_job_replaces_the_one_in_its_grace():
     acts = Acts()
     acts.request(Act.CANCEL, job(), NOW)

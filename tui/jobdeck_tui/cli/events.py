@@ -1,6 +1,7 @@
 """``events``: what happens to all jobs, a line each, as the deck's Events screen shows it."""
 
 import asyncio
+from contextlib import aclosing
 
 import click
 
@@ -58,8 +59,12 @@ async def _listen(url: str, printer: "Printer", seconds: float | None) -> int:
     """
     connected = False
     try:
-        async with Api(url) as api, asyncio.timeout(seconds):
-            async for item in Feed(api, events=True).items():
+        async with (
+            Api(url) as api,
+            asyncio.timeout(seconds),
+            aclosing(Feed(api, events=True).items()) as items,  # type: ignore[type-var]
+        ):
+            async for item in items:
                 if isinstance(item, Lost):
                     if not connected or seconds is not None:
                         raise NotReachable(item.reason)

@@ -3,11 +3,16 @@
 import json
 import sys
 
+from .exits import Exit, exit_code
+
 
 def print_line(text: str) -> None:
-    """Write a line that is safe already, and let a pipe see it at once."""
-    sys.stdout.write(_encodable(text) + "\n")
-    sys.stdout.flush()
+    """Write a line that is safe already, and let a pipe see it at once. Raises ``Exit`` once nobody reads it."""
+    try:
+        sys.stdout.write(_encodable(text) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError as error:  # click would end with 1
+        raise Exit(exit_code(error)) from None
 
 
 def print_json(data: object, *, indent: int | None = 2) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import aclosing
 
 import click
 
@@ -36,10 +37,11 @@ async def follow(url: str, given: str, *, after: int = 0, as_json: bool = False)
         job_id = await full_id(api, given)
         printer: Printer = JsonPrinter() if as_json else LinePrinter()
         status = ""
-        async for item in JobStream(api, job_id, after=after).items():
-            printer.take(item)
-            if isinstance(item, StatusSeen):
-                status = item.status
+        async with aclosing(JobStream(api, job_id, after=after).items()) as items:  # type: ignore[type-var]
+            async for item in items:
+                printer.take(item)
+                if isinstance(item, StatusSeen):
+                    status = item.status
         outcome, reason = await _outcome(api, job_id, status)
     printer.end(job_id, outcome, reason)
     return OK if status == "success" else FAILED

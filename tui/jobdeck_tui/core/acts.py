@@ -6,7 +6,8 @@
     UNDONE
 
 The target's id and version are frozen at the key press: an act can never land on another row, nor on a newer
-state of the row than the operator saw. ``now`` is Unix seconds of one clock throughout.
+state of the row than the operator saw; but one that only started meanwhile is asked for again as it is now.
+``now`` is Unix seconds of one clock throughout.
 """
 
 from collections import deque
@@ -37,18 +38,21 @@ class Phase(Enum):
     UNDONE = "undone"
 
 
+GOES_ON = frozenset({"backlog", "waiting", "queued", "assigned", "running"})
+"""From each of these to each other a job comes by itself."""
 WANTED_STATE = {Act.CANCEL: "cancelled", Act.EXPIRE: "expired"}
 """The state an act is for; a job that has it needs the act no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """One act on one job; ``version`` is the row's as the operator saw it."""
+    """One act on one job; ``version`` and ``deadline`` are the row's as the operator saw it."""
 
     number: int
     act: Act
     job_id: str
     version: int
+    deadline: float | None
     requested_at: float
     due_at: float
     phase: Phase
@@ -98,6 +102,7 @@ class Acts:
                 act,
                 job.job_id,
                 job.version,
+                job.deadline,
                 now,
                 due_at,
                 Phase.GRACE,
@@ -175,6 +180,19 @@ class Acts:
         if current.state == WANTED_STATE.get(tracked.act):
             return self._end(tracked, Phase.REFUSED, f"already done: it is {state}; nothing was changed")
         return self._end(tracked, Phase.REFUSED, f"refused, it is {state} now: {message}")
+
+    def once_more(self, number: int, current: Job) -> Tracked | None:
+        """The act as sent on the row as it is now, where the job has only gone on since the key press: whoever
+        cancels a queued job wants it cancelled, also when it starts in that moment.
+
+        None where it ended, is held, or somebody moved its deadline: that the operator has to see first.
+        """
+        tracked = self._open.get(number)
+        if tracked is None or tracked.act not in WANTED_STATE or current.version <= tracked.version:
+            return None
+        if current.state not in GOES_ON or current.deadline != tracked.deadline:
+            return None
+        return self._keep(replace(tracked, version=current.version))
 
     def unknown(self, number: int) -> Tracked | None:
         """No answer came: it may or may not have been done; the rows will tell."""

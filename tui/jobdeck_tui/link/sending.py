@@ -91,6 +91,10 @@ class ActSender:
         except TimedOut:
             self._no_answer([tracked])
         except Refused as error:
+            again = acts.once_more(tracked.number, error.current) if error.current is not None else None
+            if again is not None:
+                await self._send(again)
+                return
             deck.take_act(acts.refused(tracked.number, error.message, error.current))
             if error.current is not None:
                 deck.take_jobs([error.current])
@@ -148,6 +152,10 @@ class ActSender:
             deck.take_act(deck.acts.accepted(tracked.number, known, deck.now()))
         else:
             newest = known if known is not None and known.version == result.version else None
+            again = deck.acts.once_more(tracked.number, newest) if newest is not None else None
+            if again is not None:
+                self._wire.start(self._wire.program, partial(self._send, again), "act")
+                return
             deck.take_act(deck.acts.refused(tracked.number, result.message, newest))
 
     def _no_answer(self, sent: Iterable[Tracked]) -> None:

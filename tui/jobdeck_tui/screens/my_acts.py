@@ -31,7 +31,7 @@ class MyActsScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """One page."""
         with Vertical(classes="sheet"):
-            yield TextPane(id="acts")
+            yield TextPane(id="my-acts")
 
     def on_mount(self) -> None:
         """Writes the page."""
