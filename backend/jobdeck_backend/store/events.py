@@ -8,6 +8,7 @@ import orjson
 from sqlalchemy import BigInteger, Connection, CursorResult, bindparam, func, literal, select, update
 
 from jobdeck_backend.jobs.records import NewEvent, Status, StoredEvent
+from jobdeck_backend.store.engine import one_or_many
 from jobdeck_backend.store.tables import events, jobs
 
 PAGE_CHARS = 4 << 20
@@ -90,7 +91,7 @@ def rows(job_id: str, last: int, new: Sequence[NewEvent], now: float) -> list[di
 def insert(tx: Connection, appended: Sequence[dict[str, Any]]) -> None:
     """Append what ``rows`` made, of one job or of many."""
     if appended:
-        tx.execute(_INSERT, appended)
+        tx.execute(_INSERT, one_or_many(appended))
 
 
 def read_after(tx: Connection, job_id: str, after: int, limit: int) -> list[StoredEvent]:

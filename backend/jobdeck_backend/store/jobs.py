@@ -22,7 +22,7 @@ from jobdeck_backend.jobs.records import (
     Status,
     Transition,
 )
-from jobdeck_backend.store.engine import locks
+from jobdeck_backend.store.engine import locks, one_or_many
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
@@ -212,7 +212,7 @@ def end_admission(
 def insert_transitions(tx: Connection, made: Sequence[Transition]) -> None:
     """Put transitions on record."""
     if made:
-        tx.execute(_INSERT_TRANSITION, [columns_of(one) for one in made])
+        tx.execute(_INSERT_TRANSITION, one_or_many([columns_of(one) for one in made]))
 
 
 def insert_dependencies(tx: Connection, job_id: str, predecessor_ids: Iterable[str]) -> None:
@@ -318,7 +318,7 @@ def live_attempts(tx: Connection) -> list[Attempt]:
 def insert_stages(tx: Connection, runs: Sequence[StageRun]) -> None:
     """Store completed stages. Raises ``IntegrityError`` if one is on record already (R20)."""
     if runs:
-        tx.execute(_INSERT_STAGES, [columns_of(run) for run in runs])
+        tx.execute(_INSERT_STAGES, one_or_many([columns_of(run) for run in runs]))
 
 
 def load_stages(tx: Connection, job_id: str) -> list[StageRun]:
