@@ -4,6 +4,8 @@ Unknown fields are ignored. A field that is missing or of the wrong kind makes i
 leave such items out and count them, so that one broken row never hides the others.
 """
 
+import sys
+
 from jobdeck_tui.text.sanitise import one_line
 
 from . import models
@@ -22,7 +24,8 @@ LATE_RESULT_LIMIT = 4_000
 def job(data: object) -> models.Job:
     """Read one row of the job list."""
     row = Fields(data)
-    job_id, thread_id = row.job_id(), row.text("thread_id", ID_LIMIT)
+    # One text for all rows of a job, and for what they are found by.
+    job_id, thread_id = sys.intern(row.job_id()), row.text("thread_id", ID_LIMIT)
     return models.Job(
         job_id=job_id,
         queue=row.name("queue"),
