@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -58,7 +59,8 @@ class WarmProcess:
     def kill(self) -> None:
         """SIGKILL."""
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended since: another process reaps it
+                os.kill(self.pid, signal.SIGKILL)
 
 
 def _ask(request: Mapping[str, Any], *descriptors: int) -> Any:

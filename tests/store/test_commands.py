@@ -39,6 +39,20 @@ def stored(tx: Connection, job_id: str = "one") -> Job:
     return job
 
 
+def test_what_waits_for_a_job_that_is_lost_or_elsewhere_is_in_nobody_s_way(tx: Connection) -> None:
+    """However many they are and however urgent: others can go, with what they wait for or after it."""
+    start(tx, "lost")
+    for number in range(delivery.DEPENDENTS_MAX + 1):
+        accept(tx, f"stuck-{number}", after=("lost",), deadline=200)
+    accept(tx, "here", deadline=300)
+    accept(tx, "beside", after=("here",), deadline=300)
+    accept(tx, "both", after=("here", "lost"), deadline=250)
+    assert deliver(tx) == ["here", "beside"]
+    accept(tx, "third", after=("here", "beside"), deadline=400)
+    assert deliver(tx, "here", "beside") == ["third"]
+    assert len(deliver(tx, "here", "lost")) == delivery.DEPENDENTS_MAX
+
+
 ENDINGS: dict[str, Callable[[Connection, Claim], object]] = {
     "succeeded": lambda tx, claim: execution.succeed(tx, claim, {"report": "late"}, [], 111.0),
     "failed": lambda tx, claim: execution.fail(tx, claim, "it raised", "ValueError", [], 111.0),

@@ -12,11 +12,12 @@ import pytest
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands.notices import notice
 from jobdeck_backend.commands.submission import NewJob, submit, submit_together
-from jobdeck_backend.errors import InvalidInput, JobExists, NotEligible, Unavailable
+from jobdeck_backend.errors import DatabaseLocked, InvalidInput, JobExists, NotEligible, Unavailable
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.store import events, jobs
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.writer import Writer
+from jobdeck_backend.store.sqlite import BUSY_TIMEOUT_S
+from jobdeck_backend.store.writer import GROUP_MAX, Writer
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
@@ -213,6 +214,23 @@ def test_r26_i4_eight_processes_write_one_log_without_gaps_or_losses(
     positions = [event.position for event in log]
     assert positions == sorted(positions)
     assert len(stored_ids(database)) == PROCESSES * COMMANDS // 2 + 1
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@on_a_loop
+async def test_whoever_waits_for_a_locked_database_is_told_of_it_as_soon_as_the_first_one(
+    writer: Writer, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One waits for the lock and the others for it; in groups, each with patience of its own, they would be told
+    long after they gave up."""
+    monkeypatch.setitem(BUSY_TIMEOUT_S, "FULL", 0.5)
+    with database.write():
+        crowd = [writer.submit(submit, new_job(f"job-{n}"), now()) for n in range(2 * GROUP_MAX + 1)]
+        told, waiting = await asyncio.wait(crowd, return_when=asyncio.FIRST_COMPLETED)
+        assert not waiting
+    assert {type(one.exception()) for one in told} == {DatabaseLocked}
+    await writer.submit(submit, new_job("later"), now())
+    assert stored_ids(database) == {"later"}
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -36,11 +36,7 @@ def deliver(
     going = {*pending, *(one.job_id for one in independent)}
     dependent: list[Delivery] = []
     # Link by link: what goes now lets those go that wait for nothing else.
-    while ready := [
-        one
-        for one in dispatch.next_dependent(tx, DEPENDENTS_MAX - len(dependent))
-        if going.issuperset(one.predecessors)
-    ]:
+    while ready := dispatch.next_dependent(tx, DEPENDENTS_MAX - len(dependent), going):
         dispatch.mark_delivered(tx, [one.job_id for one in ready], epoch, now)
         going.update(one.job_id for one in ready)
         dependent += ready

@@ -1,9 +1,10 @@
 """What the dispatcher reads and marks: the backlog in order, and which jobs Dask holds."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, exists, func, select, update
+from sqlalchemy import Connection, Select, bindparam, exists, func, select, update
 
 from jobdeck_backend.jobs.records import UNFINISHED, Delivery, Status
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, epochs, jobs, queues
@@ -36,6 +37,23 @@ _WAITS_FOR_BACKLOG = exists().where(
     _predecessor.c.delivered_epoch.is_(None),
 )
 _NEXT_DEPENDENT = _NEXT.where(~_WAITS_FOR_BACKLOG)
+_NEXT_DEPENDENT_BUT = _NEXT_DEPENDENT.where(
+    ~exists().where(
+        dependencies.c.job_id == jobs.c.job_id,
+        dependencies.c.predecessor_id.in_(bindparam("others", expanding=True)),
+    )
+)
+_dependent = jobs.alias("dependent_job")
+_WAITED_FOR = select(jobs.c.job_id).where(
+    jobs.c.status.in_(UNFINISHED),
+    jobs.c.delivered_epoch.is_not(None),
+    exists().where(
+        dependencies.c.predecessor_id == jobs.c.job_id,
+        _dependent.c.job_id == dependencies.c.job_id,
+        _dependent.c.status == Status.SUBMITTED,
+        _dependent.c.delivered_epoch.is_(None),
+    ),
+)
 _OPEN_PREDECESSORS = (
     select(dependencies.c.predecessor_id)
     .join(jobs, jobs.c.job_id == dependencies.c.predecessor_id)
@@ -53,11 +71,22 @@ def next_independent(
     return [Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, ()) for row in rows]
 
 
-def next_dependent(tx: Connection, limit: int) -> list[Delivery]:
-    """The most urgent backlog jobs that were submitted with ``after`` and wait for nothing that was not delivered;
+def next_dependent(tx: Connection, limit: int, going: Set[str]) -> list[Delivery]:
+    """The most urgent backlog jobs that were submitted with ``after`` and wait for none but those in ``going``;
     with those they still wait for."""
+    waiting = _dependents(tx, _NEXT_DEPENDENT, limit)
+    ready = [one for one in waiting if going >= set(one.predecessors)]
+    if len(waiting) < limit or len(ready) == limit:
+        return ready
+    # What waits for a lost job, or for one of another backend, may wait long: it is in nobody's way.
+    others = set(tx.execute(_WAITED_FOR).scalars()).difference(going)
+    return _dependents(tx, _NEXT_DEPENDENT_BUT, limit, others=list(others))
+
+
+def _dependents(tx: Connection, statement: Select[Any], limit: int, **only: Any) -> list[Delivery]:
     found = []
-    for row in tx.execute(_NEXT_DEPENDENT, {"dependent": True, "limit": limit, "before": math.inf}).all():
+    rows = tx.execute(statement, {"dependent": True, "limit": limit, "before": math.inf} | only).all()
+    for row in rows:
         waits_for = tuple(tx.execute(_OPEN_PREDECESSORS, {"id": row.job_id}).scalars())
         found.append(Delivery(row.job_id, row.fence, row.dispatch_deadline, row.priority, waits_for))
     return found

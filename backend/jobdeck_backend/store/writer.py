@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from jobdeck_backend.errors import Unavailable
+from jobdeck_backend.errors import DatabaseLocked, Unavailable
 from jobdeck_backend.store.engine import Database, cause_of, quick_statement
 from jobdeck_backend.store.trouble import is_trouble
 
@@ -109,6 +109,9 @@ class Writer:
                 settled = self._commit(group)
             except Exception as error:  # whatever it is: without this thread nothing would be stored again
                 reason = self._reason(error)
+                if isinstance(reason, DatabaseLocked):
+                    # Who came meanwhile waits no second time as long: told later, nobody would listen any more.
+                    group += self._all_waiting()
                 _answer([(one.future, None, reason) for one in group])
                 continue
             self._database.condition.worked()
@@ -127,6 +130,12 @@ class Writer:
             while not self._waiting and not self._stopping:
                 self._wake.wait()
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP_MAX))]
+
+    def _all_waiting(self) -> list[Waiting]:
+        with self._wake:
+            waiting = list(self._waiting)
+            self._waiting.clear()
+            return waiting
 
     def _commit(self, group: Sequence[Waiting]) -> list[Settled]:
         # Savepoints cost a third of the time. Without them a refusal is everybody's: then anew.
