@@ -32,7 +32,7 @@ def clone(backend: RunningBackend, job_id: str, new_id: str) -> httpx.Response:
 
 
 def test_a_job_moved_up_in_the_backlog_starts_before_its_equals(backend: RunningBackend, paused: str) -> None:
-    first, second, third = (backend.submit({"name": "one"}, queue=paused) for _ in range(3))
+    first, second, third = (backend.submit({"name": "one", "seconds": 0.3}, queue=paused) for _ in range(3))
     moved = backend.act(third, "priority", priority=5, version=row(backend, third).version, reason="urgent")
     assert moved.status_code == 200, moved.text
     assert moved.json()["priority"] == 5

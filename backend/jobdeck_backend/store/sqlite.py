@@ -13,7 +13,8 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 # shorter than its callers' patience, so that they are told why.
 BUSY_TIMEOUT_S = {"FULL": 8.0, "NORMAL": 30.0}
 LOCK_LOOK_S = 0.0005
-LOCK_LOOK_MAX_S = 0.01
+LONG_WAIT_S = 0.2
+LONG_WAIT_LOOK_S = 0.01
 
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -85,8 +86,7 @@ class Sqlite:
 def _begin_immediate(driver: sqlite3.Connection, timeout_s: float) -> None:
     """Take the write lock. It is held for a millisecond or two: SQLite's own waiting, in steps that grow to a
     tenth of a second, would sleep through most of its turns."""
-    until = time.monotonic() + timeout_s
-    step_s = LOCK_LOOK_S
+    began = time.monotonic()
     _execute(driver, "PRAGMA busy_timeout=0")
     try:
         while True:
@@ -94,10 +94,11 @@ def _begin_immediate(driver: sqlite3.Connection, timeout_s: float) -> None:
                 return _execute(driver, "BEGIN IMMEDIATE")
             except OperationalError as error:
                 code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
-                if code != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                waited_s = time.monotonic() - began
+                if code != sqlite3.SQLITE_BUSY or waited_s >= timeout_s:
                     raise
-            time.sleep(step_s)
-            step_s = min(step_s * 1.2, LOCK_LOOK_MAX_S)
+            # As often as a newcomer, or those would always be faster.
+            time.sleep(LOCK_LOOK_S if waited_s < LONG_WAIT_S else LONG_WAIT_LOOK_S)
     finally:
         _execute(driver, f"PRAGMA busy_timeout={int(timeout_s * 1000)}")
 
