@@ -13,7 +13,7 @@ from jobdeck_tui.screens.job import JobScreen
 
 from .deck_driver import a_deck, a_job, in_a_deck, lines, press, program, running, screen_text
 from .processes import backend, wait_until
-from .test_deck_live import choose, deck_on, on_row, submit, until
+from .test_deck_live import LONG, choose, deck_on, on_row, submit, until
 
 ONE = {"stages": [{"name": "one"}], "output": "said"}
 
@@ -115,3 +115,22 @@ def test_the_command_line_clones_moves_and_reads_the_audit(
     assert (act["act"], act["result"]) == ("priority", "refused: changed")
     asyncio.run(set_paused(url, paused=False))
     wait_until(lambda: read(url, "copied").state == "succeeded")
+
+
+def test_r37_a_job_that_starts_within_the_grace_of_its_cancel_is_cancelled_all_the_same(url: str) -> None:
+    asyncio.run(set_paused(url, paused=True))
+    asyncio.run(submit(url, "starts-now", LONG, queue="line"))
+
+    async def go() -> None:
+        async with deck_on(url, (80, 24)) as pilot:
+            await until(pilot, lambda: on_row(pilot, "starts-now", "BACKLOG"))
+            await choose(pilot, "starts-now")
+            await press(pilot, "c")
+            seen = program(pilot).deck.acts.pending()[0].version
+            await set_paused(url, paused=False)
+            await until(pilot, lambda: on_row(pilot, "starts-now", "RUNNING"))
+            assert program(pilot).deck.jobs.get("starts-now").version > seen
+            await until(pilot, lambda: on_row(pilot, "starts-now", "CANCELLED"))
+
+    asyncio.run(go())
+    assert read(url, "starts-now").state == "cancelled"
