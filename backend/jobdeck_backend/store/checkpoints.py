@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from threading import RLock
 from typing import Any
 
@@ -40,7 +41,7 @@ COMPANY_S = 0.005
 
 @dataclass(eq=False)
 class _Writes:
-    """A finished task's writes, not saved yet."""
+    """A finished task's writes, and whether somebody saved them or keeps them to be saved."""
 
     write: Callable[[], object]
     saved: asyncio.Event = field(default_factory=asyncio.Event)
@@ -82,7 +83,7 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         Each save is made by ``patiently``, which makes it again until the database takes it.
         """
         self._before_save, self._after_save, self._patiently = before_save, after_save, patiently
-        self._inputs: dict[str, Callable[[], object]] = {}
+        self._beginning: dict[str, list[Callable[[], object]]] = {}
         self._waiting: list[_Writes] = []
 
     def put(
@@ -107,8 +108,8 @@ class FencedSaver(BaseCheckpointSaver[Any]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """As ``get_tuple``: a short read is faster than a change of thread."""
-        if self._inputs:
-            await self._save_together(next(reversed(self._inputs)))
+        if self._beginning:
+            await self._save_together(next(reversed(self._beginning)))
         return self.get_tuple(config)
 
     async def aput(
@@ -118,11 +119,14 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """As ``put``, and whatever waits for it. An input proves no progress: it goes along with the next save."""
+        """As ``put``, with the writes that wait for it. What was made of the input before any node ran proves no
+        progress: it goes along with the next save."""
         put = partial(self._put, config, checkpoint, metadata, new_versions)
-        if metadata["source"] == "input":
+        if metadata["step"] <= 0:
+            waiting = self._unsaved()
             with self._connection_lock:
-                self._inputs[checkpoint["id"]] = put
+                self._beginning[checkpoint["id"]] = [*(one.write for one in waiting), put]
+            _release(waiting)
             place = config["configurable"]
             named = {"thread_id": place["thread_id"], "checkpoint_ns": place.get("checkpoint_ns", "")}
             return {"configurable": {**named, "checkpoint_id": checkpoint["id"]}}
@@ -145,21 +149,23 @@ class FencedSaver(BaseCheckpointSaver[Any]):
 
     async def _save_together(self, checkpoint_id: str, *puts: Callable[[], Any]) -> Any:
         """Save what waits, then ``puts``, in one transaction; what the last answers."""
-        waiting = list(self._waiting)
+        waiting = self._unsaved()
         writes = (one.write for one in waiting)
         saved = await self._patiently(partial(self._save, checkpoint_id, None, *writes, *puts))
-        for one in waiting:
-            one.saved.set()
+        _release(waiting)
         return saved
+
+    def _unsaved(self) -> list[_Writes]:
+        return [one for one in self._waiting if not one.saved.is_set()]
 
     def _save(self, checkpoint_id: str, node: str | None, *puts: Callable[[], Any]) -> Any:
         def save(tx: Connection) -> Any:
             self._before_save(tx, checkpoint_id, node)
-            return [put() for put in (*self._inputs.values(), *puts)][-1]
+            return [put() for put in (*chain.from_iterable(self._beginning.values()), *puts)][-1]
 
         with self._connection_lock:
             saved = transact(self._connection, save)
-            self._inputs.clear()
+            self._beginning.clear()
             self._after_save()
         return saved
 
@@ -170,6 +176,11 @@ class FencedSaver(BaseCheckpointSaver[Any]):
     def _put_writes(self, *writes: Any) -> None:
         """LangGraph's own ``put_writes``, in whatever transaction there is."""
         super().put_writes(*writes)
+
+
+def _release(waiting: Sequence[_Writes]) -> None:
+    for one in waiting:
+        one.saved.set()
 
 
 class FencedSqliteSaver(FencedSaver, SqliteSaver):
