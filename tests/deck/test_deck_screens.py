@@ -33,13 +33,13 @@ from .deck_driver import (
     told,
 )
 
-SIZES = ((80, 24), (120, 36), (200, 50), (40, 10), (20, 5))
+TINY = ((40, 10), (20, 5))
 ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 KEYS = ("1", "2", "4", "5", "enter", "question_mark")
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_every_screen_is_drawn_at_every_size(size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("size", TINY, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_screens_are_drawn_in_however_little_room(size: tuple[int, int]) -> None:
     @in_a_deck
     async def go() -> None:
         deck = a_deck()

@@ -114,7 +114,7 @@ def test_r38_every_screens_export_is_text_and_the_same_in_each_kind_of_file(
     @in_a_deck
     async def go() -> None:
         world = hostile_world()
-        async with deck_of(world, 120, 36) as (pilot, _):
+        async with deck_of(world, 80, 24) as (pilot, _):
             async for name in walk(pilot, over=False):
                 if name in WITHOUT_EXPORT or not isinstance(pilot.app.screen, DeckScreen):
                     continue
