@@ -32,6 +32,7 @@ PAUSE_S = 0.005
 REST_S = 0.5
 RESTRICTED_INTERVAL_S = 0.05
 NEW_MAX = 500
+SPENT_MAX = 16
 
 Key = tuple[str, str, int]
 
@@ -55,6 +56,7 @@ class Dispatcher(Loop):
         self._writer = writer
         self._cluster = cluster
         self._handed: dict[str, Handed] = {}
+        self._spent: list[Handed] = []
         self._short_of_room = False
         self._new: set[str] = set()
         self._anything = True
@@ -68,6 +70,7 @@ class Dispatcher(Loop):
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
         self._handed.clear()
+        self._spent.clear()
         self._anything = True
 
     def wake(self) -> None:
@@ -151,11 +154,14 @@ class Dispatcher(Loop):
         return None
 
     async def _let_go(self) -> None:
-        """Release finished futures. Where nobody started the job since its claim failed, it goes back to the
-        backlog. A key that a foreign client cancelled is left in view first: see ``Agreement``."""
+        """Release finished futures, some together: Dask sends messages for each release. Where nobody started the
+        job since its claim failed, it goes back to the backlog. A key that a foreign client cancelled is left in
+        view first: see ``Agreement``."""
         done = {job_id: handed for job_id, handed in self._handed.items() if handed.future.done()}
         for job_id in done:
-            del self._handed[job_id]
+            self._spent.append(self._handed.pop(job_id))
+        if len(self._spent) >= SPENT_MAX or not self._handed:
+            self._spent.clear()
         unstarted = [
             job_id for job_id, handed in done.items() if not handed.started and not handed.future.cancelled()
         ]
