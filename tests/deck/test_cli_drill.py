@@ -12,7 +12,7 @@ from jobdeck_tui.text.sanitise import is_safe
 from running_backend import RunningBackend, wait_until
 
 STAGES = ({"name": "first"}, {"name": "long", "seconds": 1}, {"name": "last"})
-MET = {"passed": 0, "failed": 1}
+MET = {"passed": 0, "failed": 1, "not_shown": 5}
 
 
 def drill(backend: RunningBackend, *arguments: str) -> tuple[int, str, str]:
@@ -38,6 +38,20 @@ def test_a_drill_prints_each_step_and_its_exit_code_says_whether_all_was_met(bac
     assert last.startswith(f"drill {recorded(backend)[0]['id']} {state}: ")
     assert last.endswith("0 failed, stages run again: 0")
     assert code == MET[state]
+
+
+def test_a_drill_with_nothing_to_hit_is_warned_of_and_has_an_exit_code_of_its_own(
+    backend: RunningBackend,
+) -> None:
+    wait_until(lambda: not backend.overview()["counts"]["running"], 20, what="nothing runs")
+    code, said, complained = drill(backend, "worker-loss", "--yes")
+    assert "the drill would show nothing" in complained
+    assert "nothing to judge  running again: no job has to come back" in said
+    state = recorded(backend)[0]["state"]
+    assert f" {state.replace('_', ' ')}: " in said.splitlines()[-1]
+    assert "with nothing to judge" in said.splitlines()[-1]
+    assert code == MET[state]
+    assert state != "passed"
 
 
 def test_a_drill_as_json_is_the_record_and_nothing_else(backend: RunningBackend) -> None:

@@ -117,6 +117,25 @@ def test_a_loss_that_is_healed_ends_once_all_is_well(backend: RunningBackend) ->
         assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
 
 
+@pytest.mark.parametrize("fault", ["scheduler-loss", "worker-loss", "worker-hang", "stream-drop"])
+def test_a_drill_that_hits_no_job_has_shown_nothing_and_says_where(
+    backend: RunningBackend, fault: str
+) -> None:
+    backend.wait_for_dask()
+    wait_until(lambda: not backend.overview()["counts"]["running"], what="nothing runs")
+    drill = to_its_end(backend, inject(backend, fault))
+    verdicts = {name: step["verdict"] for name, step in steps_of(drill).items()}
+    late = "late" in verdicts.values()  # on a busy machine
+    assert drill["state"] == ("failed" if late else "not_shown"), drill
+    empty = {name for name, verdict in verdicts.items() if verdict == "nothing_to_judge"}
+    about_jobs = {"requeued", "overtaken", "running again", "next stages", "others", "fenced"}
+    about_streams = {"reconnected", "went on", "missing", "twice"}
+    assert empty >= {"repeated", "effects"} | (about_jobs | about_streams) & set(verdicts)
+    assert not any("learned" in step["text"] for step in drill["timeline"]), (
+        "there was nobody to learn anything"
+    )
+
+
 def test_r24_a_hung_worker_loses_its_jobs_goes_on_and_changes_nothing(start_backend) -> None:
     backend: RunningBackend = start_backend(JOBDECK_HEARTBEAT_S="0.5", JOBDECK_HEARTBEAT_STALE_S="2")
     backend.wait_for_dask()

@@ -35,7 +35,9 @@ def waits(backend: RunningBackend, job_ids: list[str]) -> list[float]:
     """How long each job waited for its start, once all have ended."""
     for job_id in job_ids:
         assert backend.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
-    return [round(backend.attempts(one)[0].started_at - backend.record(one).accepted_at, 2) for one in job_ids]
+    return [
+        round(backend.attempts(one)[0].started_at - backend.record(one).accepted_at, 2) for one in job_ids
+    ]
 
 
 def test_jobs_that_fit_into_the_slots_of_all_clusters_start_at_once(start) -> None:
@@ -80,7 +82,7 @@ def test_why_counts_the_slots_of_the_cluster_that_the_job_is_with(start) -> None
         def why() -> dict[str, Any]:
             return dict(backend.http.get(f"/v1/ops/jobs/{waiting}/why").json())  # noqa: B023
 
-        told = wait_until(lambda: why()["code"] == "backlog" and why(), what="nobody keeps it")  # noqa: B023
+        told = wait_until(lambda: why()["code"] == "backlog" and why(), what="nobody keeps it")
         assert (told["data"]["slots_taken"], told["data"]["slots_total"]) == (SLOTS, SLOTS)
         assert len(told["data"]["taken_by"]) == SLOTS
         assert backend.overview()["slots"] == {"total": SLOTS, "taken": SLOTS}

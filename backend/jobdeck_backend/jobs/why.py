@@ -90,8 +90,14 @@ def _reason(view: JobView, around: Surroundings, now: float) -> Why:
         )
         return Why("paused", text, {"queue": view.source.queue, "paused_by": around.paused_by})
     if around.elsewhere is not None:
-        text = f"With the Dask of another backend on this database, {around.elsewhere}: that one can say more."
+        text = (
+            f"With the Dask of another backend on this database, {around.elsewhere}: that one can say more."
+        )
         return Why("queued", text, {"backend": around.elsewhere})
+    return _without_slots(around, delivered=delivered) or _in_line(view, around)
+
+
+def _without_slots(around: Surroundings, *, delivered: bool) -> Why | None:
     if around.cluster_state not in {"up", "suspect"}:
         return _without_scheduler(around.cluster_state, delivered=delivered)
     if around.drained:
@@ -101,7 +107,7 @@ def _reason(view: JobView, around: Surroundings, now: float) -> Why:
     if around.slots_total == 0:
         text = "There is no worker to run it on. One is started by itself; nothing is lost meanwhile."
         return Why("no_worker", text, {"slots_total": 0})
-    return _in_line(view, around)
+    return None
 
 
 def _held(view: JobView, uncertain: Effect | None) -> Why:

@@ -1,7 +1,7 @@
 """Keeps Dask fed: its slots plus a window of jobs, the most urgent first. The queue's truth stays in SQL.
 
-Where other backends on this database have clusters of their own there is no window: what waits for this one's slots
-could run on theirs.
+Where other backends on this database have clusters of their own there is no window: what waits for this one's
+slots could run on theirs.
 """
 
 import math

@@ -142,7 +142,8 @@ class DrillsScreen(DeckScreen):
             self.deck.disarm()
             self._back = 0
 
-        notes = [f"It would reach: {fault.reach}.", GUARANTEES[fault.name]]
+        told = (f"It would reach: {fault.reach}.", fault.warning, GUARANTEES[fault.name])
+        notes = [note for note in told if note is not None]
         self.app.push_screen(TypedQuestion(f"Inject: {fault.words}?", fault.name, notes), answered)
 
     def action_worker(self) -> None:
