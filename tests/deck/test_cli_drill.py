@@ -82,6 +82,35 @@ def test_what_is_not_confirmed_or_not_possible_injects_nothing(
     assert without.process.poll() is None
 
 
+def test_a_drill_of_before_is_told_whole_after_a_restart(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    job_id = backend.submit(*STAGES)
+    backend.wait_for_stage(job_id, "long")
+    assert drill(backend, "worker-loss", "--yes")[0] in MET.values()
+    record = recorded(backend)[0]
+    backend.finish()
+    again = start_backend(state_dir=backend.state_dir)
+
+    def told(*arguments: str) -> tuple[int, str, str]:
+        return ran("drills", *arguments, JOBDECK_STATE_DIR=str(again.state_dir))
+
+    code, listed, _ = told()
+    assert (code, len(listed.splitlines())) == (0, 1)
+    assert f"worker-loss {record['target']}  drill {record['id']} " in listed
+    code, whole, _ = told(record["id"])
+    assert code == 0
+    assert whole.startswith(listed)
+    for step in record["timeline"]:
+        assert f"  {step['name']}: {step['text']}" in whole
+    assert f"{job_id} " in whole.splitlines()[-1]
+    assert whole.splitlines()[-1].endswith("try 2 ✔ none again  before: first")
+    assert json.loads(told(record["id"], "--json")[1]) == record
+    code, said, complained = told("no-such-drill")
+    assert (code, said) == (4, "")
+    assert "there is no drill no-such-drill" in complained
+
+
 def test_an_interrupted_drill_is_healed_first(backend: RunningBackend) -> None:
     backend.wait_for_dask()
     epoch = backend.epoch()

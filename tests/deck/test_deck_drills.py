@@ -5,6 +5,7 @@ import json
 import pytest
 from jobdeck_tui.client.drills import DrillAwaited, DrillStep
 from jobdeck_tui.core.drill_words import GUARANTEES, SHOWS_NOTHING
+from jobdeck_tui.text.format import instant
 
 from .deck_driver import NOW, a_deck, a_drill, an_overview, in_a_deck, lines, press, running, screen_text
 
@@ -64,6 +65,26 @@ async def test_where_jobs_run_nothing_is_warned_of() -> None:
         await pilot.pause()
         assert "running restart" in screen_text(pilot)
         assert SHOWS_NOTHING not in screen_text(pilot)
+
+
+@in_a_deck
+async def test_older_drills_are_paged_to_and_which_one_is_in_view_is_told() -> None:
+    deck = a_deck()
+    deck.take_drill(a_drill()._replace(id="first", fault="worker-loss", target="w7"))
+    deck.take_drill(a_drill()._replace(id="second"))
+    async with running(deck, 120, 40) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        assert "DRILL scheduler-loss" in screen_text(pilot)
+        assert f"began {instant(a_drill().started_at)}, 2 of 2: [ older, ] newer" in screen_text(pilot)
+        await press(pilot, "left_square_bracket")
+        await pilot.pause()
+        assert "DRILL worker-loss w7" in screen_text(pilot)
+        assert "1 of 2" in screen_text(pilot)
+        assert a_drill().timeline[1].text in screen_text(pilot)
+        await press(pilot, "right_square_bracket")
+        await pilot.pause()
+        assert "2 of 2" in screen_text(pilot)
 
 
 @in_a_deck

@@ -1,4 +1,4 @@
-"""Losses, moment by moment (R19, R23): when a scheduler is suspected, whose door a worker's end is laid at. No Dask."""
+"""Losses, moment by moment (R19, R23): when a scheduler is suspected, whose loss a worker's end is. No Dask."""
 
 import asyncio
 from itertools import count
@@ -55,7 +55,7 @@ def test_r23_a_worker_of_a_dead_scheduler_is_the_schedulers_loss_though_the_stat
 
 
 class Silent(EmbeddedCluster):
-    """A cluster whose scheduler does not answer; ``states`` is what it was taken for, each with the silence then."""
+    """A cluster whose scheduler does not answer; ``states`` is what it was taken for, and when."""
 
     def __init__(self, directory: Path) -> None:
         settings = Settings(state_dir=directory, scheduler_suspect_s=0.3, scheduler_lost_s=0.7)

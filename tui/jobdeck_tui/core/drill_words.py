@@ -135,14 +135,18 @@ def fault_rows(
     return rows
 
 
-def drill_rows(drill: Drill, width: int) -> list[Row]:
-    """One drill in ``width`` cells: its timeline of expected against seen, then each job's evidence."""
+def drill_rows(drill: Drill, width: int, place: str = "") -> list[Row]:
+    """One drill in ``width`` cells: its timeline of expected against seen, then each job's evidence.
+
+    ``place``: which of how many it is, in words.
+    """
     target = f" {drill.target}" if drill.target else ""
+    began = instant(drill.started_at) if width >= WIDE_FROM_CELLS else clock(drill.started_at)
     rows: list[Row] = [
         [
             (f" DRILL {drill.fault}{target}", "strong"),
             (f"  {_words(drill.state).upper()}", STATE_LOOKS.get(drill.state, "")),
-            (f"  began {clock(drill.started_at)}", "faint"),
+            (f"  began {began}{place}", "faint"),
         ],
         [(f" {'AT':<9}{'EXPECTED':>9} {'SEEN':>8}   WHAT", "faint")],
         *[_step(step) for step in drill.timeline],
@@ -155,10 +159,25 @@ def drill_rows(drill: Drill, width: int) -> list[Row]:
         rows += [[], [(words, look)]]
         room = max(len(one.job_id) for one in drill.evidence)
         room = min(room, WIDE_ID_CELLS if width >= WIDE_FROM_CELLS else ID_CELLS)
-        rows += [_evidence(one, room) for one in drill.evidence]
+        rows += [evidence_row(one, room) for one in drill.evidence]
     if guarantee := GUARANTEES.get(drill.fault):
         rows += [[], [(f" {guarantee}", "faint")]]
     return rows
+
+
+def evidence_row(one: DrillEvidence, id_cells: int) -> Row:
+    """A job's stages before the fault and since, and whether any ran again."""
+    new = [stage for stage in one.stages_after if stage not in set(one.stages_before)]
+    verdict = ("✔ none again", "good") if not one.repeated else (f"✖ {one.repeated} again", "bad")
+    before = ", ".join(one.stages_before) or "none yet"
+    after = f"  since: {', '.join(new)}" if new else ""
+    return [
+        (f" {fit(short_id(one.job_id, id_cells), id_cells)} ", ""),
+        (f"{state_label(one.state):<12}", one.state),
+        (f" try {one.attempt} ", "faint"),
+        (f"{verdict[0]:<13}", verdict[1]),
+        (f" before: {before}{after}", "faint"),
+    ]
 
 
 def step_line(step: DrillStep) -> str:
@@ -220,17 +239,3 @@ def _step(step: DrillStep) -> Row:
 def _awaited(one: DrillAwaited) -> Row:
     expected = f"< {duration(one.expected)}" if one.expected is not None else NONE
     return [(f" {'':<9}{expected:>9} {'…':>8}    {one.name}", "faint")]
-
-
-def _evidence(one: DrillEvidence, id_cells: int) -> Row:
-    new = [stage for stage in one.stages_after if stage not in set(one.stages_before)]
-    verdict = ("✔ none again", "good") if not one.repeated else (f"✖ {one.repeated} again", "bad")
-    before = ", ".join(one.stages_before) or "none yet"
-    after = f"  since: {', '.join(new)}" if new else ""
-    return [
-        (f" {fit(short_id(one.job_id, id_cells), id_cells)} ", ""),
-        (f"{state_label(one.state):<12}", one.state),
-        (f" try {one.attempt} ", "faint"),
-        (f"{verdict[0]:<13}", verdict[1]),
-        (f" before: {before}{after}", "faint"),
-    ]

@@ -108,7 +108,9 @@ class DrillsScreen(DeckScreen):
             arms = f"{self.deck.key('arm')} arms the chosen fault for 30 s, nothing happens before"
             none_yet = f" No drill has run yet: {arms}."
             return [[(none_yet, "faint")]]
-        return list(drill_rows(drill, self.size.width))
+        count = len(self.deck.drills)
+        place = f", {count - self._back} of {count}: [ older, ] newer" if count > 1 else ""
+        return list(drill_rows(drill, self.size.width, place))
 
     def action_choose(self, step: int) -> None:
         """Chooses another fault; what was armed no longer is."""
