@@ -75,7 +75,10 @@ class Silent(EmbeddedCluster):
 
     async def watch(self, begin_after_s: float) -> float:
         """Ask until it is given up; answers after how long."""
-        await asyncio.sleep(begin_after_s)
+        loop = asyncio.get_running_loop()
+        begin = loop.create_future()
+        loop.call_later(begin_after_s, begin.set_result, None)
+        await begin
         self._began = now()
         await self._probe()
         return now() - self._began

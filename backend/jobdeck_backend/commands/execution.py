@@ -69,7 +69,7 @@ def _fail_on_predecessor(tx: Connection, job: Job, predecessor: str, *, now: flo
         now=now,
         actor=actor,
         reason=error,
-        told=[notices.job_error(error, "PredecessorFailed")],
+        told=[notices.job_error(error, "PredecessorFailed", now)],
         error=error,
         error_type="PredecessorFailed",
     )
@@ -174,7 +174,7 @@ def fail(
         hold(tx, claim, f"nobody knows whether effect {unjudged.key} happened: {error}", told, now)
     else:
         if owned is not None:
-            failure = notices.job_error(error, error_type)
+            failure = notices.job_error(error, error_type, now)
             columns = {"error": error, "error_type": error_type, "reason": error}
             move(tx, owned[1], Verb.FAIL, now=now, actor=claim.worker, told=[*told, failure], **columns)
         end(tx, claim, "failed", now)
@@ -226,7 +226,8 @@ def end(tx: Connection, claim: Claim, reason: str, now: float) -> None:
     waited_for = job.status is Status.INTERRUPTED and job.fence == claim.fence
     if waited_for and job.cancel_requested_at is not None and job.cancel_acknowledged_at is None:
         jobs.update_job(tx, job, cancel_acknowledged_at=now)
-        events.append(tx, claim.job_id, [notices.cancelled(job.error or "cancelled by user")], now)
+        told = notices.cancelled(job.error or "cancelled by user", now)
+        events.append(tx, claim.job_id, [told], now)
     jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason)
 
 

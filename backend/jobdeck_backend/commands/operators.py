@@ -77,9 +77,9 @@ def cancel(tx: Connection, _admission: Admission, job: Job, by: By) -> str:
         raise NotEligible(f"Job not running: {job.job_id} (status: {job.status})")
     words = "cancelled by user" + (f": {by.reason}" if by.reason else "")
     running = job.status is Status.RUNNING
-    told = [notices.cancellation_requested(words)]
+    told = [notices.cancellation_requested(words, by.now)]
     if not running:
-        told.append(notices.cancelled(words))
+        told.append(notices.cancelled(words, by.now))
     move(
         tx,
         job,
