@@ -136,6 +136,19 @@ def test_a_drill_that_hits_no_job_has_shown_nothing_and_says_where(
     )
 
 
+def test_a_hang_that_every_job_outlived_has_shown_no_recovery(backend: RunningBackend) -> None:
+    """The workers go on while their scheduler is stopped; with the jobs at an end nothing is taken back."""
+    backend.wait_for_dask()
+    job_id = backend.submit({"name": "short", "seconds": 1})
+    backend.wait_for_stage(job_id, "short")
+    drill = to_its_end(backend, inject(backend, "scheduler-hang"))
+    steps = steps_of(drill)
+    assert steps["requeued"]["text"] == "1 of 1 ended by themselves: none had to be taken back"
+    assert steps["requeued"]["verdict"] == "nothing_to_judge"
+    assert drill["state"] in {"not_shown", "failed"}
+    assert len(backend.attempts(job_id)) == 1
+
+
 def test_r24_a_hung_worker_loses_its_jobs_goes_on_and_changes_nothing(start_backend) -> None:
     backend: RunningBackend = start_backend(JOBDECK_HEARTBEAT_S="0.5", JOBDECK_HEARTBEAT_STALE_S="2")
     backend.wait_for_dask()

@@ -85,18 +85,23 @@ def kept_jobs(tx: Connection, before: Before) -> Step:
     return Step("kept", text, None, failed=kept < before.accepted, judged=before.accepted > 0)
 
 
+def taken_back(tx: Connection, hit: Sequence[Attempt]) -> int:
+    """How many of these executions recovery ended; the others came to an end of their own."""
+    return sum(_was_lost(tx, one) for one in hit)
+
+
+def _was_lost(tx: Connection, attempt: Attempt) -> bool:
+    return any(
+        one.attempt == attempt.attempt and one.end_reason in LOSSES
+        for one in jobs.load_attempts(tx, attempt.job_id)
+    )
+
+
 def untouched_others(tx: Connection, before: Before, hit: Sequence[Attempt]) -> Step:
     """A worker's loss is nobody else's."""
     hit_ids = {one.job_id for one in hit}
     others = [one for one in before.attempts if one.job_id not in hit_ids]
-    touched = [
-        one
-        for one in others
-        if any(
-            after.attempt == one.attempt and after.end_reason in LOSSES
-            for after in jobs.load_attempts(tx, one.job_id)
-        )
-    ]
+    touched = [one for one in others if _was_lost(tx, one)]
     text = f"{len(others) - len(touched)} of {len(others)} other running jobs untouched"
     return Step("others", text, None, failed=bool(touched), judged=bool(others))
 

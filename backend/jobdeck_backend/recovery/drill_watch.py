@@ -60,6 +60,7 @@ class Watch(ABC):
         self._drill = drill
         self._before = before
         self._healed = False
+        self._all_ended = False
         self._hit = self._attempts_hit()
         self.open: list[Expectation] = []
         self._await(self._expectations())
@@ -69,8 +70,8 @@ class Watch(ABC):
         return self._before.attempts
 
     def _is_hit(self) -> bool:
-        """Whether anything ran or read that the fault cuts off: else the drill can show nothing."""
-        return bool(self._hit)
+        """Whether anything ran or read that the fault cut off: else the drill has shown nothing."""
+        return bool(self._hit) and not self._all_ended
 
     @abstractmethod
     def _expectations(self) -> list[Expectation]:
@@ -134,7 +135,14 @@ class Watch(ABC):
         live = {(one.job_id, one.attempt) for one in jobs.live_attempts(tx)}
         if any((one.job_id, one.attempt) in live for one in self._hit):
             return None
-        return f"{len(self._hit)} of {len(self._hit)} interrupted jobs taken back, none lost"
+        taken = judgement.taken_back(tx, self._hit)
+        if not taken:
+            self._all_ended = True
+            return Nothing(
+                f"{len(self._hit)} of {len(self._hit)} ended by themselves: none had to be taken back"
+            )
+        ended = f", {len(self._hit) - taken} had ended" if taken < len(self._hit) else ""
+        return f"{taken} of {len(self._hit)} interrupted jobs taken back{ended}, none lost"
 
     def _running_again(self, tx: Connection) -> str | Nothing | None:
         if not self._hit:
