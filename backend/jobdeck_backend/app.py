@@ -108,7 +108,7 @@ class Backend:
         )
         self.cluster = self._make_cluster()
         self.presence = Presence(self._name, self.database, self.writer, self.cluster)
-        self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster)
+        self.dispatcher = Dispatcher(self.settings, self.writer, self.cluster, self.presence.has_rivals)
         self.reaper = Reaper(self.settings, self.database, self.writer, worker_gone=self._worker_gone)
         self.workers = Workers(self.database, self.writer, self.cluster, self.dispatcher)
         self.streaming = Streaming(self.database, self.tailer, asyncio.Event())

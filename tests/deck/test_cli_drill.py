@@ -12,7 +12,7 @@ from jobdeck_tui.text.sanitise import is_safe
 from running_backend import RunningBackend, wait_until
 
 STAGES = ({"name": "first"}, {"name": "long", "seconds": 1}, {"name": "last"})
-MET = {"passed": 0, "failed": 1}
+MET = {"passed": 0, "failed": 1, "not_shown": 5}
 
 
 def drill(backend: RunningBackend, *arguments: str) -> tuple[int, str, str]:
@@ -38,6 +38,20 @@ def test_a_drill_prints_each_step_and_its_exit_code_says_whether_all_was_met(bac
     assert last.startswith(f"drill {recorded(backend)[0]['id']} {state}: ")
     assert last.endswith("0 failed, stages run again: 0")
     assert code == MET[state]
+
+
+def test_a_drill_with_nothing_to_hit_is_warned_of_and_has_an_exit_code_of_its_own(
+    backend: RunningBackend,
+) -> None:
+    wait_until(lambda: not backend.overview()["counts"]["running"], 20, what="nothing runs")
+    code, said, complained = drill(backend, "worker-loss", "--yes")
+    assert "the drill would show nothing" in complained
+    assert "nothing to judge  running again: no job has to come back" in said
+    state = recorded(backend)[0]["state"]
+    assert f" {state.replace('_', ' ')}: " in said.splitlines()[-1]
+    assert "with nothing to judge" in said.splitlines()[-1]
+    assert code == MET[state]
+    assert state != "passed"
 
 
 def test_a_drill_as_json_is_the_record_and_nothing_else(backend: RunningBackend) -> None:
@@ -66,6 +80,35 @@ def test_what_is_not_confirmed_or_not_possible_injects_nothing(
         assert code == 4, complained
         assert "does not allow drills" in complained
     assert without.process.poll() is None
+
+
+def test_a_drill_of_before_is_told_whole_after_a_restart(start_backend) -> None:
+    backend = start_backend()
+    backend.wait_for_dask()
+    job_id = backend.submit(*STAGES)
+    backend.wait_for_stage(job_id, "long")
+    assert drill(backend, "worker-loss", "--yes")[0] in MET.values()
+    record = recorded(backend)[0]
+    backend.finish()
+    again = start_backend(state_dir=backend.state_dir)
+
+    def told(*arguments: str) -> tuple[int, str, str]:
+        return ran("drills", *arguments, JOBDECK_STATE_DIR=str(again.state_dir))
+
+    code, listed, _ = told()
+    assert (code, len(listed.splitlines())) == (0, 1)
+    assert f"worker-loss {record['target']}  drill {record['id']} " in listed
+    code, whole, _ = told(record["id"])
+    assert code == 0
+    assert whole.startswith(listed)
+    for step in record["timeline"]:
+        assert f"  {step['name']}: {step['text']}" in whole
+    assert f"{job_id} " in whole.splitlines()[-1]
+    assert whole.splitlines()[-1].endswith("try 2 ✔ none again  before: first")
+    assert json.loads(told(record["id"], "--json")[1]) == record
+    code, said, complained = told("no-such-drill")
+    assert (code, said) == (4, "")
+    assert "there is no drill no-such-drill" in complained
 
 
 def test_an_interrupted_drill_is_healed_first(backend: RunningBackend) -> None:

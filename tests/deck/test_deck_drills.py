@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from jobdeck_tui.client.drills import DrillAwaited
-from jobdeck_tui.core.drill_words import GUARANTEES
+from jobdeck_tui.client.drills import DrillAwaited, DrillStep
+from jobdeck_tui.core.drill_words import GUARANTEES, SHOWS_NOTHING
+from jobdeck_tui.text.format import instant
 
-from .deck_driver import a_deck, a_drill, an_overview, in_a_deck, lines, press, running, screen_text
+from .deck_driver import NOW, a_deck, a_drill, an_overview, in_a_deck, lines, press, running, screen_text
 
 RUNNING = a_drill()._replace(
     state="running", ended_at=None, awaited=(DrillAwaited("running again", 7.0),), evidence=()
@@ -40,6 +41,62 @@ async def test_w_means_another_worker_and_disarms() -> None:
         await pilot.pause()
         assert "▸ kill worker worker-1" in screen_text(pilot)
         assert deck.armed is None
+
+
+@in_a_deck
+async def test_what_would_show_nothing_is_warned_of_before_it_is_armed_and_when_its_name_is_asked_for() -> (
+    None
+):
+    deck = a_deck()
+    deck.take_overview(an_overview([]))
+    async with running(deck, 120, 40) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        assert f"⚠ {SHOWS_NOTHING}" in screen_text(pilot)
+        await press(pilot, "a", "enter")
+        await pilot.pause()
+        assert "the drill would show nothing" in " ".join(screen_text(pilot).split())
+
+
+@in_a_deck
+async def test_where_jobs_run_nothing_is_warned_of() -> None:
+    async with running(a_deck(), 120, 40) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        assert "running restart" in screen_text(pilot)
+        assert SHOWS_NOTHING not in screen_text(pilot)
+
+
+@in_a_deck
+async def test_older_drills_are_paged_to_and_which_one_is_in_view_is_told() -> None:
+    deck = a_deck()
+    deck.take_drill(a_drill()._replace(id="first", fault="worker-loss", target="w7"))
+    deck.take_drill(a_drill()._replace(id="second"))
+    async with running(deck, 120, 40) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        assert "DRILL scheduler-loss" in screen_text(pilot)
+        assert f"began {instant(a_drill().started_at)}, 2 of 2: [ older, ] newer" in screen_text(pilot)
+        await press(pilot, "left_square_bracket")
+        await pilot.pause()
+        assert "DRILL worker-loss w7" in screen_text(pilot)
+        assert "1 of 2" in screen_text(pilot)
+        assert a_drill().timeline[1].text in screen_text(pilot)
+        await press(pilot, "right_square_bracket")
+        await pilot.pause()
+        assert "2 of 2" in screen_text(pilot)
+
+
+@in_a_deck
+async def test_a_drill_that_has_shown_nothing_is_neither_passed_nor_failed() -> None:
+    empty = DrillStep(NOW, "running again", "no job has to come back", 5.0, None, "nothing_to_judge")
+    deck = a_deck()
+    deck.take_drill(a_drill()._replace(state="not_shown", timeline=(empty,)))
+    async with running(deck, 120, 40) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        assert "NOT SHOWN" in screen_text(pilot)
+        assert "○ nothing to judge: no job has to come back" in screen_text(pilot)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

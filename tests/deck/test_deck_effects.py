@@ -145,6 +145,22 @@ def test_r25_a_verdict_is_given_from_the_deck_and_the_job_goes_on(url: str) -> N
     asyncio.run(go())
 
 
+def test_r25_a_job_held_for_a_call_that_raised_says_what_was_raised(url: str) -> None:
+    raises = {"stages": [{"name": "pay", "effect": {"key": "charge", "fail": True}}]}
+    asyncio.run(submit(url, "raised", raises))
+
+    async def go() -> None:
+        async with deck_on(url, (120, 36)) as pilot:
+            await until(pilot, lambda: on_row(pilot, "raised", "⏸ HELD"))
+            await choose(pilot, "raised")
+            await press(pilot, "enter")
+            await until(pilot, lambda: "Effects 1 ?" in screen_text(pilot))
+            words = "happened: ProbeFailure: effect 'charge' was asked to fail"
+            await until(pilot, lambda: words in " ".join(screen_text(pilot).split()))
+
+    asyncio.run(go())
+
+
 def test_r25_a_verdict_is_given_from_the_command_line(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     key = held(url, "to-tell")
 

@@ -117,6 +117,38 @@ def test_a_loss_that_is_healed_ends_once_all_is_well(backend: RunningBackend) ->
         assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
 
 
+@pytest.mark.parametrize("fault", ["scheduler-loss", "worker-loss", "worker-hang", "stream-drop"])
+def test_a_drill_that_hits_no_job_has_shown_nothing_and_says_where(
+    backend: RunningBackend, fault: str
+) -> None:
+    backend.wait_for_dask()
+    wait_until(lambda: not backend.overview()["counts"]["running"], what="nothing runs")
+    drill = to_its_end(backend, inject(backend, fault))
+    verdicts = {name: step["verdict"] for name, step in steps_of(drill).items()}
+    late = "late" in verdicts.values()  # on a busy machine
+    assert drill["state"] == ("failed" if late else "not_shown"), drill
+    empty = {name for name, verdict in verdicts.items() if verdict == "nothing_to_judge"}
+    about_jobs = {"requeued", "overtaken", "running again", "next stages", "others", "fenced"}
+    about_streams = {"reconnected", "went on", "missing", "twice"}
+    assert empty >= {"repeated", "effects"} | (about_jobs | about_streams) & set(verdicts)
+    assert not any("learned" in step["text"] for step in drill["timeline"]), (
+        "there was nobody to learn anything"
+    )
+
+
+def test_a_hang_that_every_job_outlived_has_shown_no_recovery(backend: RunningBackend) -> None:
+    """The workers go on while their scheduler is stopped; with the jobs at an end nothing is taken back."""
+    backend.wait_for_dask()
+    job_id = backend.submit({"name": "short", "seconds": 1})
+    backend.wait_for_stage(job_id, "short")
+    drill = to_its_end(backend, inject(backend, "scheduler-hang"))
+    steps = steps_of(drill)
+    assert steps["requeued"]["text"] == "1 of 1 ended by themselves: none had to be taken back"
+    assert steps["requeued"]["verdict"] == "nothing_to_judge"
+    assert drill["state"] in {"not_shown", "failed"}
+    assert len(backend.attempts(job_id)) == 1
+
+
 def test_r24_a_hung_worker_loses_its_jobs_goes_on_and_changes_nothing(start_backend) -> None:
     backend: RunningBackend = start_backend(JOBDECK_HEARTBEAT_S="0.5", JOBDECK_HEARTBEAT_STALE_S="2")
     backend.wait_for_dask()

@@ -155,6 +155,29 @@ def test_r25_a_cancel_during_the_call_leaves_it_uncertain_and_a_resume_needs_a_v
     assert len(calls(backend, job_id)) == 1
 
 
+def test_r25_a_call_that_raised_holds_the_job_with_its_words_until_a_person_has_judged(
+    backend: RunningBackend,
+) -> None:
+    job_id = backend.submit(pay(hang=False, fail=True), {"name": "after"})
+    key = f"{job_id}/pay/1/charge/0"
+    error = "ProbeFailure: effect 'charge' was asked to fail"
+    assert held(backend, job_id) == f"nobody knows whether effect {key} happened: {error}"
+    detail = backend.http.get(f"/v1/ops/jobs/{job_id}").json()
+    assert (detail["job"]["state"], detail["effects"][0]["state"]) == ("held", "uncertain")
+    (attempt,) = detail["attempts"]
+    assert attempt["end_reason"] == "held"
+    assert error in attempt["traceback"]
+    assert backend.job(job_id)["status"] == "submitted", "it has not failed"
+    why = backend.http.get(f"/v1/ops/jobs/{job_id}/why").json()["text"]
+    assert error in why
+    assert "a verdict on effect charge" in why
+    assert backend.act(job_id, "resume").json()["detail"]["code"] == "effect_uncertain"
+    assert backend.judge(job_id, key, "not_happened").status_code == 200
+    assert backend.act(job_id, "resume").status_code == 200
+    assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    assert calls(backend, job_id) == [key] * 2
+
+
 @pytest.mark.parametrize("sync", [False, True])
 def test_r25_a_deadline_during_the_call_leaves_it_uncertain(backend: RunningBackend, sync: bool) -> None:
     job_id = backend.submit({**pay(), "sync": sync}, deadline_seconds=2.0)

@@ -14,11 +14,11 @@ from jobdeck_backend.commands.operators import By
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import Refused
 from jobdeck_backend.jobs.artifacts import Artifact
-from jobdeck_backend.jobs.records import Effect, EffectState, Job
+from jobdeck_backend.jobs.records import Aside, Effect, EffectState, Job
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.scheduling.worker import WorkerProcess
 from jobdeck_backend.settings import Settings
-from jobdeck_backend.store import artifacts, events, jobs
+from jobdeck_backend.store import artifacts, attempts, events, jobs
 from jobdeck_backend.store import effects as ledger
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.workflows import registry
@@ -113,6 +113,11 @@ class AuthoredJob:
         with self.database.read() as tx:
             found = events.read_after(tx, JOB, 0, 10_000)
         return [json.loads(one.payload)["data"] for one in found if one.type == kind]
+
+    def asides(self) -> dict[int, Aside]:
+        """By attempt what it left beside the job's record."""
+        with self.database.read() as tx:
+            return attempts.load_aside(tx, JOB, 1_000)
 
     def effects(self) -> list[Effect]:
         with self.database.read() as tx:

@@ -133,18 +133,26 @@ def test_r25_a_subgraph_run_twice_has_effects_of_its_own_each_time(job: Authored
     assert len(job.called) == len(set(job.called)) == 2
 
 
-def test_r25_a_node_that_raises_during_its_call_leaves_it_uncertain(job: AuthoredJob) -> None:
+def test_r25_a_node_that_raises_during_its_call_holds_the_job_for_a_person(job: AuthoredJob) -> None:
     def pay(state: State) -> State:
         with effect("charge", request={}) as handle:
             if handle.call:
                 job.called.append(handle.key)
-                raise InterruptedHereError
+                raise InterruptedHereError("the line went dead")
         return {"done": [handle.outcome]}
 
     job.accept(one_node(pay))
-    assert job.attempt().status is Status.FAILURE
+    held = job.attempt()
     (known,) = job.effects()
+    assert held.status is Status.SUBMITTED
+    assert held.held_reason == (
+        f"nobody knows whether effect {known.key} happened: InterruptedHereError: the line went dead"
+    )
     assert known.state is EffectState.UNCERTAIN
+    assert job.told("job.error") == [], "it has not ended"
+    (left,) = job.asides().values()
+    assert "InterruptedHereError: the line went dead" in left.traceback
+    assert "in pay\n" in left.traceback
     refusal = job.resume()
     assert isinstance(refusal, VerdictNeeded)
     job.judge(known.key, EffectState.HAPPENED, "receipt 4711")
@@ -153,6 +161,49 @@ def test_r25_a_node_that_raises_during_its_call_leaves_it_uncertain(job: Authore
     assert done.status is Status.SUCCESS
     assert '"done":[{"proof":"receipt 4711"}]' in done.output
     assert job.called == [known.key]
+
+
+def test_r25_a_failure_elsewhere_beside_an_open_call_holds_the_job_too(job: AuthoredJob) -> None:
+    """The stage that failed is not the one whose call nobody knows of: its author forgot to confirm."""
+
+    def pay(state: State) -> State:
+        with effect("charge", request={}):
+            return {"done": [1]}
+
+    graph = one_node(pay)
+    graph.add_node("after", lambda _: fail_once(job) or {})
+    graph.add_edge("pay", "after")
+    job.accept(graph)
+    assert "charge/0 happened: InterruptedHereError" in job.attempt().held_reason
+    job.judge(job.effects()[0].key, EffectState.HAPPENED, "seen in the books")
+    assert job.resume() == "resumed"
+    assert job.attempt().status is Status.SUCCESS
+
+
+@pytest.mark.parametrize("policy", [Policy.REPEATABLE, Policy.IDEMPOTENT, Policy.PROBE])
+@pytest.mark.parametrize("happened", [False, True])
+def test_r25_where_no_person_is_needed_a_node_that_raises_fails_and_its_policy_decides_at_the_resume(
+    job: AuthoredJob, policy: Policy, happened: bool
+) -> None:
+    asked = {"probe": lambda _key: happened} if policy is Policy.PROBE else {}
+
+    def pay(state: State) -> State:
+        with effect("charge", request={}, policy=policy, **asked) as handle:
+            if handle.call:
+                job.called.append(handle.key)
+                fail_once(job)
+                handle.confirm()
+        return {}
+
+    job.accept(one_node(pay))
+    failed = job.attempt()
+    assert (failed.status, failed.error_type) == (Status.FAILURE, "InterruptedHereError")
+    (known,) = job.effects()
+    assert known.state is EffectState.UNCERTAIN
+    assert job.resume() == "resumed"
+    assert job.attempt().status is Status.SUCCESS
+    calls = 1 if happened and policy is Policy.PROBE else 2
+    assert job.called == [known.key] * calls
 
 
 def test_r25_what_certainly_failed_is_called_again_without_a_person(job: AuthoredJob) -> None:

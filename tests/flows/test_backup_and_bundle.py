@@ -3,7 +3,10 @@
 import contextlib
 import io
 import json
+import re
 import stat
+import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -74,6 +77,34 @@ def test_a_backup_under_load_starts_elsewhere_and_goes_on(
     assert again.http.get(f"{OPS}/fsck").json()["clean"]
     audited = [one["act"] for one in backend.http.get(f"{OPS}/audit", params={"limit": 1000}).json()["acts"]]
     assert audited.count("backup") == 1
+
+
+def test_what_the_documentation_says_of_a_backup_is_what_brings_everything_back(
+    start_backend: StartBackend, tmp_path: Path
+) -> None:
+    """Its two blocks of commands, as they stand there; only the server's own line is the test's."""
+    old = start_backend(state_dir=tmp_path / "OLD")
+    old.wait_for_dask()
+    done = old.submit({"name": "leaves", "artifact_bytes": 2_000})
+    old.wait_for(done, "success")
+    text = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+    saving, restoring = (
+        block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "SAFE" in block
+    )
+    assert "jobdeck serve --state-dir NEW" in restoring
+    program = f"{sys.executable} -c 'from jobdeck_tui.cli import main; main()'"
+    commands = f'set -e\njobdeck() {{ {program} "$@"; }}\n{saving}\n{restoring}'.replace(
+        "jobdeck serve", ": "
+    )
+    environment = command_line.environment(JOBDECK_STATE_DIR=str(old.state_dir))
+    subprocess.run(["bash", "-c", commands], cwd=tmp_path, env=environment, check=True)
+    old.stop()
+    again = start_backend(state_dir=tmp_path / "NEW")
+    (file,) = again.artifacts(done)
+    assert len(again.http.get(file["content_url"]).content) == 2_000
+    assert again.http.get(f"{OPS}/fsck").json()["clean"]
+    secrets = {(tmp_path / name / "callback-secret").read_text() for name in ("OLD", "NEW")}
+    assert len(secrets) == 1
 
 
 def test_a_directory_at_rest_is_backed_up_and_an_empty_one_is_not(

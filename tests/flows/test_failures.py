@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from datetime import datetime
 
 from jobdeck_backend.api import schemas, worker_schemas
 from jobdeck_backend.store import attempts
@@ -91,3 +92,16 @@ def test_a_queue_paused_during_recovery_gets_its_jobs_back_and_starts_none_until
     backend.http.post("/v1/ops/queues/night/resume", json={})
     assert backend.wait_for(job_id)["outcome"] == "succeeded"
     backend.assert_no_stage_repeated(job_id, ["first", "long", "last"])
+
+
+def test_every_event_says_when_it_was_those_of_the_job_itself_too(backend: RunningBackend) -> None:
+    """The contract gives these no envelope; people who read the log still ask when a job failed."""
+    failed = backend.submit({"name": "bad", "fail": True})
+    cancelled = backend.submit({"name": "long", "seconds": 60})
+    backend.wait_for(failed)
+    backend.wait_for_stage(cancelled, "long")
+    assert backend.act(cancelled, "cancel").status_code == 200
+    told = {frame.event: frame for one in (failed, cancelled) for frame in backend.events(one) if frame.id}
+    assert told.keys() >= {"job.error", "job.cancellation_requested", "job.cancelled"}
+    for kind, frame in told.items():
+        assert datetime.fromisoformat(frame.data["timestamp"]).tzinfo is not None, kind

@@ -64,6 +64,14 @@ def test_a_job_that_waits_for_drained_workers_is_told_that_one_must_be_restarted
     assert "Take one back or restart it" in reason.text
 
 
+def test_a_job_with_another_backends_dask_is_told_by_whom_it_is_held_and_nothing_of_this_ones_slots() -> None:
+    for around in ({}, {"cluster_state": "lost"}, {"slots_total": 0}):
+        reason = why(view(delivered_epoch=7), elsewhere="host-b:42", dask_state=None, **around)
+        assert (reason.code, reason.data) == ("queued", {"backend": "host-b:42"})
+        assert "another backend on this database, host-b:42" in reason.text
+        assert "slots" not in reason.text
+
+
 def test_a_running_job_is_told_with_its_worker_and_heartbeat() -> None:
     reason = why(running(stage="extract"), attempt=ATTEMPT)
     assert reason.code == "running"

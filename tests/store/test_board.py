@@ -10,9 +10,10 @@ from jobdeck_backend.commands import delivery, execution, operators
 from jobdeck_backend.commands.admission import NO_TERMS
 from jobdeck_backend.commands.submission import NewJob, submit, submit_together
 from jobdeck_backend.jobs import orders
+from jobdeck_backend.jobs.records import Epoch
 from jobdeck_backend.jobs.states import State
 from jobdeck_backend.scheduling.snapshot import DaskWorker, Snapshot
-from jobdeck_backend.store import rows
+from jobdeck_backend.store import epochs, rows
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.searches import Search
 
@@ -22,6 +23,11 @@ WORKER = DaskWorker("w0-e1", "tcp://127.0.0.1:1", 1, 1, 0, 0, 0, 0.0)
 def snapshot(**dask_states: str) -> Snapshot:
     """A picture of one worker with one thread."""
     return Snapshot("scheduler-1", now(), {}, (WORKER,), dask_states)
+
+
+def open_epoch(database: Database, number: int, scheduler_id: str) -> None:
+    with database.write() as tx:
+        epochs.insert(tx, Epoch(number, f"backend-{number}", "host:1", True, scheduler_id, now(), now()))
 
 
 def accept(database: Database, *job_ids: str, **fields: Any) -> None:
@@ -60,6 +66,7 @@ def run(database: Database, job_id: str, *, seconds: float | None = None) -> Non
 
 
 def test_every_job_is_counted_once_under_the_state_the_lists_show(database: Database) -> None:
+    open_epoch(database, 1, "scheduler-1")
     accept(database, "done", "runs", "queued", "assigned")
     deliver(database)
     run(database, "done", seconds=10)
@@ -83,6 +90,18 @@ def test_every_job_is_counted_once_under_the_state_the_lists_show(database: Data
     assert {state: counts[state] for state in set(expected.values())} == dict.fromkeys(expected.values(), 1)
     assert sum(counts[state] for state in State) == len(expected)
     assert (board.picture().delivered(), board.picture().slots_taken) == (2, 1)
+
+
+def test_the_slots_that_jobs_of_another_backends_cluster_have_are_not_counted_as_this_ones(
+    database: Database,
+) -> None:
+    open_epoch(database, 1, "scheduler-of-another")
+    open_epoch(database, 2, "scheduler-1")
+    accept(database, "there")
+    deliver(database)
+    run(database, "there")
+    picture = Board(database, snapshot).picture()
+    assert (picture.slots_taken, picture.slots_total, picture.epochs) == (0, 1, {2})
 
 
 def test_the_line_is_forecast_in_dispatch_order_and_misses_are_at_risk(database: Database) -> None:

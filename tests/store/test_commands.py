@@ -89,7 +89,7 @@ def test_r15_after_the_grace_a_late_end_is_noted_on_the_attempt_only(tx: Connect
 def test_r24_a_heartbeat_is_no_progress(tx: Connection) -> None:
     claim = start(tx)
     execution.record(tx, claim, [notices.notice("log", 105.0, "one step on")], 105.0)
-    execution.renew(tx, claim, 130.0, [notices.heartbeat(28)])
+    execution.renew(tx, claim, 130.0, [notices.heartbeat(28, 130.0)])
     assert stored(tx).progress_at == 105.0
     assert jobs.load_attempts(tx, "one")[0].heartbeat_at == 130.0
     assert events.read_after(tx, "one", 0, 100)[-1].type == "job.heartbeat"

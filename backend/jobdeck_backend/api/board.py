@@ -5,7 +5,7 @@ Everything here is synchronous and is called from threads.
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -18,7 +18,7 @@ from jobdeck_backend.jobs.states import State, state_of
 from jobdeck_backend.jobs.view import JobSource, JobView
 from jobdeck_backend.scheduling.snapshot import Snapshot
 from jobdeck_backend.scheduling.views import dask_state, views
-from jobdeck_backend.store import figures, queues, rows
+from jobdeck_backend.store import epochs, figures, queues, rows
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.figures import LineRow
 from jobdeck_backend.store.searches import Search
@@ -41,6 +41,9 @@ class Picture:
     paused: Mapping[str, str]
     slots_total: int
     slots_taken: int
+    """Both of this backend's cluster alone; others on the database may have theirs."""
+    epochs: Set[int]
+    """Those whose jobs are with this cluster."""
     scheduler_id: str | None
     """Whose picture of Dask was looked at; None when there was none."""
 
@@ -112,7 +115,8 @@ class Board:
         line, blocked, paused = figures.line(tx), figures.open_predecessors(tx), queues.paused(tx)
         durations = figures.newest_durations(tx)
         times = service_times((workflow, seconds) for workflow, _queue, seconds in durations)
-        taken, astray = figures.slots_taken(tx)
+        here = set() if snapshot is None else epochs.sharing(tx, snapshot.scheduler_id)
+        taken, astray = figures.slots_taken(tx, here)
         slots = 0 if snapshot is None else snapshot.slots
         drained = () if snapshot is None else snapshot.drained
         going = [row.ahead(blocked.get(row.job_id, ()), drained) for row in line if row.goes(paused)]
@@ -128,6 +132,7 @@ class Board:
             paused=paused,
             slots_total=slots,
             slots_taken=taken,
+            epochs=here,
             scheduler_id=_scheduler_id(snapshot),
         )
 

@@ -1,6 +1,7 @@
 """The operations API's jobs: list, detail, why."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Set
 from typing import Annotated, Any
 
 import orjson
@@ -19,7 +20,7 @@ from jobdeck_backend.jobs.records import Admission, Aside, EffectState, Status
 from jobdeck_backend.jobs.view import JobView
 from jobdeck_backend.jobs.why import Surroundings, Why, explain
 from jobdeck_backend.scheduling.views import dask_state
-from jobdeck_backend.store import artifacts, attempts, effects, jobs, notifications, rows
+from jobdeck_backend.store import artifacts, attempts, effects, epochs, jobs, notifications, rows
 from jobdeck_backend.store.searches import SORTS, SORTS_OF_FINISHED, Search
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: jobs"])
@@ -194,11 +195,24 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
         dask_state=dask_state(snapshot, job_id),
         paused_by=picture.paused.get(view.source.queue),
         ahead=unstarted.index(job_id) if job_id in unstarted else None,
-        running=[row.job_id for row in picture.line if row.status == Status.RUNNING],
+        running=[
+            row.job_id
+            for row in picture.line
+            if row.status == Status.RUNNING and row.delivered_epoch in picture.epochs
+        ],
         attempt=next((one for one in jobs.load_attempts(tx, job_id) if one.ended_at is None), None),
         uncertain=next(
             (one for one in effects.open_of_job(tx, job_id) if one.state == EffectState.UNCERTAIN), None
         ),
         drained=() if snapshot is None else snapshot.all_drained,
+        elsewhere=_elsewhere(tx, view.source.delivered_epoch, picture.epochs),
     )
     return view, explain(view, around, now())
+
+
+def _elsewhere(tx: Connection, delivered_epoch: int | None, here: Set[int]) -> str | None:
+    """The other backend that handed a job to its own cluster."""
+    if delivered_epoch is None or delivered_epoch in here:
+        return None
+    epoch = epochs.load(tx, delivered_epoch)
+    return None if epoch is None or epoch.ended_at is not None else epoch.owner

@@ -105,7 +105,9 @@ class DrillStep(BaseModel):
     text: str
     expected: float | None
     seen: float | None
-    verdict: Literal["ok", "late", "failed"] | None
+    verdict: Literal["ok", "late", "failed", "nothing_to_judge"] | None = Field(
+        description="nothing_to_judge: nothing was there for the fault to prove it on"
+    )
 
 
 class DrillAwaited(BaseModel):
@@ -132,7 +134,9 @@ class Drill(BaseModel):
     id: str
     fault: str
     target: str | None
-    state: Literal["running", "passed", "failed", "healed"]
+    state: Literal["running", "passed", "failed", "healed", "not_shown"] = Field(
+        description="not_shown: in time, but nothing ran that the fault could hit; neither passed nor failed"
+    )
     started_at: str
     ended_at: str | None
     timeline: list[DrillStep]

@@ -36,7 +36,7 @@ def publish(
     new = [one for one in found if one.artifact_id not in known]
     back = [one for one in found if one not in new and known[one.artifact_id].removed_at is not None]
     told = [_update(one, now) for one in [*new, *back]]
-    told += [NewEvent("artifact.warning", {"data": {"path": r.path, "reason": r.reason}}) for r in refused]
+    told += [notices.flat("artifact.warning", now, path=r.path, reason=r.reason) for r in refused]
     if told:
         execution.record(tx, claim, told, now)
     artifacts.insert(tx, new)

@@ -69,7 +69,7 @@ def _fail_on_predecessor(tx: Connection, job: Job, predecessor: str, *, now: flo
         now=now,
         actor=actor,
         reason=error,
-        told=[notices.job_error(error, "PredecessorFailed")],
+        told=[notices.job_error(error, "PredecessorFailed", now)],
         error=error,
         error_type="PredecessorFailed",
     )
@@ -165,15 +165,19 @@ def fail(
 ) -> bool:
     """FAILURE with its reason; False when the job was no longer this claim's.
 
-    The traceback stays with the attempt.
+    Held instead where the failure left an effect open that only a person can judge: what failed may have happened
+    (R25). Either way the traceback stays with the attempt.
     """
     owned = _owned(tx, claim)
-    if owned is not None:
-        _admission, job = owned
-        failure = notices.job_error(error, error_type)
-        columns = {"error": error, "error_type": error_type}
-        move(tx, job, Verb.FAIL, now=now, actor=claim.worker, reason=error, told=[*told, failure], **columns)
-    end(tx, claim, "failed", now)
+    unjudged = effects.unjudged(tx, claim.job_id)
+    if owned is not None and unjudged is not None:
+        hold(tx, claim, f"nobody knows whether effect {unjudged.key} happened: {error}", told, now)
+    else:
+        if owned is not None:
+            failure = notices.job_error(error, error_type, now)
+            columns = {"error": error, "error_type": error_type, "reason": error}
+            move(tx, owned[1], Verb.FAIL, now=now, actor=claim.worker, told=[*told, failure], **columns)
+        end(tx, claim, "failed", now)
     if traceback is not None:
         attempts.keep_aside(tx, claim.job_id, claim.attempt, traceback=traceback)
     return owned is not None
@@ -222,7 +226,8 @@ def end(tx: Connection, claim: Claim, reason: str, now: float) -> None:
     waited_for = job.status is Status.INTERRUPTED and job.fence == claim.fence
     if waited_for and job.cancel_requested_at is not None and job.cancel_acknowledged_at is None:
         jobs.update_job(tx, job, cancel_acknowledged_at=now)
-        events.append(tx, claim.job_id, [notices.cancelled(job.error or "cancelled by user")], now)
+        told = notices.cancelled(job.error or "cancelled by user", now)
+        events.append(tx, claim.job_id, [told], now)
     jobs.end_attempt(tx, claim.job_id, claim.attempt, now, reason)
 
 

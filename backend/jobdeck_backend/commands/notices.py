@@ -55,21 +55,26 @@ def _beginning(text: str) -> str:
     return text if len(text) <= TEXT_SHOWN_CHARS else text[:TEXT_SHOWN_CHARS] + "…"
 
 
-def job_error(error: str, error_type: str) -> NewEvent:
+def flat(type: str, now: float, **data: Any) -> NewEvent:  # noqa: A002
+    """An event of the job itself: what the contract gives these, and when it was."""
+    return NewEvent(type, {"data": data, "timestamp": iso(now)})
+
+
+def job_error(error: str, error_type: str, now: float) -> NewEvent:
     """The job failed, and of what."""
-    return NewEvent("job.error", {"data": {"error": error, "error_type": error_type}})
+    return flat("job.error", now, error=error, error_type=error_type)
 
 
-def cancellation_requested(reason: str) -> NewEvent:
+def cancellation_requested(reason: str, now: float) -> NewEvent:
     """Somebody asked for a cancel; its worker has yet to acknowledge."""
-    return NewEvent("job.cancellation_requested", {"data": {"reason": reason}})
+    return flat("job.cancellation_requested", now, reason=reason)
 
 
-def cancelled(reason: str) -> NewEvent:
+def cancelled(reason: str, now: float) -> NewEvent:
     """The cancelled job's execution is over."""
-    return NewEvent("job.cancelled", {"data": {"reason": reason}})
+    return flat("job.cancelled", now, reason=reason)
 
 
-def heartbeat(uptime_s: int) -> NewEvent:
+def heartbeat(uptime_s: int, now: float) -> NewEvent:
     """The worker lives; ``uptime_s`` since its claim."""
-    return NewEvent("job.heartbeat", {"data": {"uptime_seconds": uptime_s}})
+    return flat("job.heartbeat", now, uptime_seconds=uptime_s)

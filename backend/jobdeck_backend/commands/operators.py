@@ -19,7 +19,7 @@ from jobdeck_backend.errors import (
     VerdictNeeded,
 )
 from jobdeck_backend.jobs.lifecycle import Verb
-from jobdeck_backend.jobs.records import Admission, Job, Policy, Status
+from jobdeck_backend.jobs.records import Admission, Job, Status
 from jobdeck_backend.store import audit, effects, events, jobs, queues
 
 
@@ -77,9 +77,9 @@ def cancel(tx: Connection, _admission: Admission, job: Job, by: By) -> str:
         raise NotEligible(f"Job not running: {job.job_id} (status: {job.status})")
     words = "cancelled by user" + (f": {by.reason}" if by.reason else "")
     running = job.status is Status.RUNNING
-    told = [notices.cancellation_requested(words)]
+    told = [notices.cancellation_requested(words, by.now)]
     if not running:
-        told.append(notices.cancelled(words))
+        told.append(notices.cancelled(words, by.now))
     move(
         tx,
         job,
@@ -117,11 +117,11 @@ def resume(tx: Connection, admission: Admission, job: Job, by: By) -> str:
     if jobs.thread_went_on(tx, job.job_id, admission.thread_id):
         # From there its completed stages would run again, on another job's state (R20).
         raise NotEligible(f"thread {admission.thread_id} has gone on with another job; submit this one anew")
-    unknown = [one for one in effects.open_of_job(tx, job.job_id) if one.policy == Policy.MANUAL]
-    if unknown:
+    unknown = effects.unjudged(tx, job.job_id)
+    if unknown is not None:
         raise VerdictNeeded(
-            f"effect {unknown[0].name} of job {job.job_id} may have happened; say first whether it did",
-            effect=unknown[0].key,
+            f"effect {unknown.name} of job {job.job_id} may have happened; say first whether it did",
+            effect=unknown.key,
         )
     try:
         with tx.begin_nested():

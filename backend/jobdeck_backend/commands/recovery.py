@@ -74,7 +74,7 @@ def reclaim(
     ):
         return None
     if verb is Verb.TIME_OUT:
-        told = notices.job_error(GHOST_ERROR, GHOST_TYPE)
+        told = notices.job_error(GHOST_ERROR, GHOST_TYPE, now)
         columns: dict[str, Any] = {"error": GHOST_ERROR, "error_type": GHOST_TYPE}
     else:
         told = notices.notice(verb, now, f"{verb}: {reason}", reason=reason)

@@ -26,20 +26,22 @@ class Surroundings:
 
     cluster_state: str
     slots_total: int
-    """0 when there is no picture of Dask."""
+    """Of this backend's cluster; 0 when there is no picture of Dask."""
     slots_taken: int
     dask_state: str | None
     paused_by: str | None
     ahead: int | None
     """Jobs before it in dispatch order that have not started; None when it is not in the line."""
     running: Sequence[str]
-    """Jobs that run now."""
+    """Jobs that run now on this backend's cluster."""
     attempt: Attempt | None
     """Its execution that has not ended."""
     uncertain: Effect | None = None
     """Its first effect of which nobody knows whether it happened."""
     drained: Sequence[str] = ()
     """All workers, where every one of them is drained."""
+    elsewhere: str | None = None
+    """The other backend to whose cluster the job was handed."""
 
 
 def explain(view: JobView, around: Surroundings, now: float) -> Why:
@@ -87,6 +89,15 @@ def _reason(view: JobView, around: Surroundings, now: float) -> Why:
             f"Its queue {view.source.queue} was paused by {around.paused_by}. Resuming the queue lets it go."
         )
         return Why("paused", text, {"queue": view.source.queue, "paused_by": around.paused_by})
+    if around.elsewhere is not None:
+        text = (
+            f"With the Dask of another backend on this database, {around.elsewhere}: that one can say more."
+        )
+        return Why("queued", text, {"backend": around.elsewhere})
+    return _without_slots(around, delivered=delivered) or _in_line(view, around)
+
+
+def _without_slots(around: Surroundings, *, delivered: bool) -> Why | None:
     if around.cluster_state not in {"up", "suspect"}:
         return _without_scheduler(around.cluster_state, delivered=delivered)
     if around.drained:
@@ -96,7 +107,7 @@ def _reason(view: JobView, around: Surroundings, now: float) -> Why:
     if around.slots_total == 0:
         text = "There is no worker to run it on. One is started by itself; nothing is lost meanwhile."
         return Why("no_worker", text, {"slots_total": 0})
-    return _in_line(view, around)
+    return None
 
 
 def _held(view: JobView, uncertain: Effect | None) -> Why:

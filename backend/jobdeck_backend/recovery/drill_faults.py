@@ -10,7 +10,7 @@ from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.recovery import drill_judgement as judgement
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
-from jobdeck_backend.recovery.drill_watch import GIVE_UP_S, Expectation, Watch
+from jobdeck_backend.recovery.drill_watch import GIVE_UP_S, Expectation, Nothing, Watch
 from jobdeck_backend.scheduling.forks import ForkedProcess
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
@@ -171,8 +171,10 @@ class WorkerHang(WorkerLoss):
         self._continued_at = now()
         return f"SIGCONT to {self._drill.target}: it goes on where it stopped"
 
-    def _let_go(self, tx: Connection) -> str | None:
+    def _let_go(self, tx: Connection) -> str | Nothing | None:
         """Its threads execute no more than what is on record: those that lost their job have ended."""
+        if not self._hit:
+            return Nothing(f"{self._drill.target} ran nothing: it has nothing to let go of")
         if self._noticed(tx):
             return f"{self._drill.target} is gone and writes nothing"
         snapshot = self._cluster.snapshot
@@ -194,6 +196,9 @@ class ApiLoss(Watch):
     def _attempts_hit(self) -> Sequence[Attempt]:
         """Workers of others go on."""
         return self._before.attempts if self._cluster.embedded else []
+
+    def _is_hit(self) -> bool:
+        return bool(self._before.attempts)
 
     def _expectations(self) -> list[Expectation]:
         return [

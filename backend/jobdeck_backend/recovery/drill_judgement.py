@@ -66,7 +66,7 @@ def repeated_stages(found: Sequence[Evidence]) -> Step:
     repeated = sum(one.repeated for one in found)
     completed = sum(len(one.stages_before) for one in found)
     text = f"{repeated} of {completed} stages completed before ran again"
-    return Step("repeated", text, None, failed=repeated > 0)
+    return Step("repeated", text, None, failed=repeated > 0, judged=completed > 0)
 
 
 def repeated_effects(tx: Connection, before: Before) -> Step:
@@ -74,7 +74,7 @@ def repeated_effects(tx: Connection, before: Before) -> Step:
     after = drills.intents(tx, list(before.intents))
     again = [key for key, intents in before.intents.items() if after.get(key, intents) > intents]
     text = f"{len(again)} of {len(before.intents)} effects done or uncertain before were called again"
-    return Step("effects", text, None, failed=bool(again))
+    return Step("effects", text, None, failed=bool(again), judged=bool(before.intents))
 
 
 def kept_jobs(tx: Connection, before: Before) -> Step:
@@ -82,27 +82,32 @@ def kept_jobs(tx: Connection, before: Before) -> Step:
     lost = set(before.unfinished) - jobs.existing_job_ids(tx, before.unfinished)
     kept = min(drills.accepted(tx), before.accepted) - len(lost)
     text = f"{kept} of {before.accepted} accepted jobs are on record"
-    return Step("kept", text, None, failed=kept < before.accepted)
+    return Step("kept", text, None, failed=kept < before.accepted, judged=before.accepted > 0)
+
+
+def taken_back(tx: Connection, hit: Sequence[Attempt]) -> int:
+    """How many of these executions recovery ended; the others came to an end of their own."""
+    return sum(_was_lost(tx, one) for one in hit)
+
+
+def _was_lost(tx: Connection, attempt: Attempt) -> bool:
+    return any(
+        one.attempt == attempt.attempt and one.end_reason in LOSSES
+        for one in jobs.load_attempts(tx, attempt.job_id)
+    )
 
 
 def untouched_others(tx: Connection, before: Before, hit: Sequence[Attempt]) -> Step:
     """A worker's loss is nobody else's."""
     hit_ids = {one.job_id for one in hit}
     others = [one for one in before.attempts if one.job_id not in hit_ids]
-    touched = [
-        one
-        for one in others
-        if any(
-            after.attempt == one.attempt and after.end_reason in LOSSES
-            for after in jobs.load_attempts(tx, one.job_id)
-        )
-    ]
+    touched = [one for one in others if _was_lost(tx, one)]
     text = f"{len(others) - len(touched)} of {len(others)} other running jobs untouched"
-    return Step("others", text, None, failed=bool(touched))
+    return Step("others", text, None, failed=bool(touched), judged=bool(others))
 
 
 def overtaken_writes(tx: Connection, hit: Sequence[Attempt]) -> Step:
     """An execution that lost its job writes nothing more, whenever it goes on (R20, R24)."""
     written = sum(drills.overtaken_writes(tx, one.job_id, one.attempt) for one in hit)
     text = f"{written} stages were put on record by executions that had lost their job"
-    return Step("fenced", text, None, failed=written > 0)
+    return Step("fenced", text, None, failed=written > 0, judged=bool(hit))

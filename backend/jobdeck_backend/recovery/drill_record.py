@@ -8,7 +8,8 @@ from jobdeck_backend.clock import zulu
 
 Fault = Literal["scheduler-loss", "scheduler-hang", "worker-loss", "worker-hang", "stream-drop", "api-loss"]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
-State = Literal["running", "passed", "failed", "healed"]
+State = Literal["running", "passed", "failed", "healed", "not_shown"]
+Verdict = Literal["ok", "late", "failed", "nothing_to_judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Step:
     text: str
     expected: float | None
     failed: bool = False
+    judged: bool = True
+    """Whether anything was there for the fault to prove it on: where nothing ran, nothing can come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,11 @@ class Drill:
     def add(self, step: Step, at: float) -> None:
         """Put a step on the timeline, with its verdict."""
         seen = max(0.0, at - self.started_at)
-        verdict = None
+        verdict: Verdict | None = None
         if step.failed:
             verdict = "failed"
+        elif not step.judged:
+            verdict = "nothing_to_judge"
         elif step.expected is not None:
             verdict = "ok" if seen <= step.expected else "late"
         self.timeline.append(
@@ -67,20 +72,25 @@ class Drill:
                 "name": step.name,
                 "text": step.text,
                 "expected": step.expected,
-                "seen": None if step.failed else round(seen, 3),
+                "seen": None if step.failed or not step.judged else round(seen, 3),
                 "verdict": verdict,
             }
         )
 
-    def end(self, at: float, *, healed: bool = False) -> None:
-        """It is over: passed where nothing was late or failed. One ended by hand was not there to be in time."""
+    def end(self, at: float, *, healed: bool = False, hit: bool = True) -> None:
+        """It is over: passed where nothing was late or failed. One ended by hand was not there to be in time.
+
+        ``hit``: whether the fault hit anything that recovery is there for; if not, the drill has shown nothing.
+        """
         verdicts = {step["verdict"] for step in self.timeline}
         if "failed" in verdicts:
             self.state = "failed"
         elif healed:
             self.state = "healed"
+        elif "late" in verdicts:
+            self.state = "failed"
         else:
-            self.state = "failed" if "late" in verdicts else "passed"
+            self.state = "passed" if hit else "not_shown"
         self.ended_at = at
 
     def shown(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
-from jobdeck_backend.recovery.drill_watch import Expectation, Watch
+from jobdeck_backend.recovery.drill_watch import Expectation, Nothing, Watch
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import drills
@@ -120,6 +120,9 @@ class StreamDrop(Watch):
             Expectation("went on", None, self._went_on),
         ]
 
+    def _is_hit(self) -> bool:
+        return bool(self._readers.all)
+
     def judge(self) -> None:
         """As every drill; what readers are sent while the log is read is not held against it."""
         self._told = [(one.job_id, tuple(one.seen)) for one in self._readers.all]
@@ -140,24 +143,31 @@ class StreamDrop(Watch):
                 f"{missing} events missing of {told} that the readers were sent",
                 None,
                 failed=missing > 0,
+                judged=told > 0,
             ),
-            Step("twice", f"{twice} events sent twice", None, failed=twice > 0),
+            Step("twice", f"{twice} events sent twice", None, failed=twice > 0, judged=told > 0),
         ]
 
-    def _reconnected(self, _tx: Connection) -> str | None:
+    def _reconnected(self, _tx: Connection) -> str | Nothing | None:
+        if not self._readers.all:
+            return Nothing("no job is unfinished: the drill has nothing to read")
         if any(one.connections < 2 for one in self._readers.all):
             return None
         return f"{len(self._readers.all)} readers of the drill are back, each from its cursor"
 
-    def _others_back(self, _tx: Connection) -> str | None:
+    def _others_back(self, _tx: Connection) -> str | Nothing | None:
         before = self._readers.others_before
+        if not before:
+            return Nothing("nobody else was connected")
         back = min(before, max(0, self._readers.streams.subscribers - len(self._readers.all)))
         if back < before and now() < self._drill.started_at + OTHERS_BACK_S:
             return None
-        return f"{back} of {before} other connections are back" if before else "nobody else was connected"
+        return f"{back} of {before} other connections are back"
 
-    def _went_on(self, tx: Connection) -> str | None:
+    def _went_on(self, tx: Connection) -> str | Nothing | None:
         """Each reader was sent something since, or there was nothing to send."""
+        if not self._readers.all:
+            return Nothing("nobody reads")
         last = drills.last_sequences(tx, [one.job_id for one in self._readers.all])
         behind = [one for one in self._readers.all if one.cursor < last.get(one.job_id, 0)]
         silent = [one for one in self._readers.all if len(one.seen) == one.seen_at_drop]

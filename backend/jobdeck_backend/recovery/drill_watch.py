@@ -20,7 +20,15 @@ from jobdeck_backend.store.engine import Database
 
 GIVE_UP_S = 30.0
 
-Look = Callable[[Connection], str | None]
+
+@dataclass(frozen=True)
+class Nothing:
+    """What is looked for cannot be seen: there was nothing for the fault to prove it on. In words, why."""
+
+    text: str
+
+
+Look = Callable[[Connection], str | Nothing | None]
 """What was seen, in words, once it is seen."""
 
 
@@ -52,6 +60,7 @@ class Watch(ABC):
         self._drill = drill
         self._before = before
         self._healed = False
+        self._all_ended = False
         self._hit = self._attempts_hit()
         self.open: list[Expectation] = []
         self._await(self._expectations())
@@ -59,6 +68,10 @@ class Watch(ABC):
     def _attempts_hit(self) -> Sequence[Attempt]:
         """The executions that the fault ends."""
         return self._before.attempts
+
+    def _is_hit(self) -> bool:
+        """Whether anything ran or read that the fault cut off: else the drill has shown nothing."""
+        return bool(self._hit) and not self._all_ended
 
     @abstractmethod
     def _expectations(self) -> list[Expectation]:
@@ -73,9 +86,11 @@ class Watch(ABC):
         seen = False
         with self._database.read() as tx:
             for one in list(self.open):
-                text = one.look(tx)
-                if text is not None:
-                    self._drill.add(Step(one.step, text, one.expected_s), now())
+                found = one.look(tx)
+                if found is not None:
+                    judged = not isinstance(found, Nothing)
+                    text = found.text if isinstance(found, Nothing) else found
+                    self._drill.add(Step(one.step, text, one.expected_s, judged=judged), now())
                     self._await([other for other in self.open if other is not one])
                     seen = True
                 elif one.first:
@@ -110,21 +125,28 @@ class Watch(ABC):
         steps.append(Step("invariants", text, None, failed=bool(violations)))
         for step in steps:
             self._drill.add(step, now())
-        self._drill.end(now(), healed=self._healed)
+        self._drill.end(now(), healed=self._healed, hit=self._is_hit())
 
     # What is looked for.
 
-    def _requeued(self, tx: Connection) -> str | None:
+    def _requeued(self, tx: Connection) -> str | Nothing | None:
         if not self._hit:
-            return "no execution was cut off"
+            return Nothing("no execution was cut off: nothing ran there")
         live = {(one.job_id, one.attempt) for one in jobs.live_attempts(tx)}
         if any((one.job_id, one.attempt) in live for one in self._hit):
             return None
-        return f"{len(self._hit)} of {len(self._hit)} interrupted jobs taken back, none lost"
+        taken = judgement.taken_back(tx, self._hit)
+        if not taken:
+            self._all_ended = True
+            return Nothing(
+                f"{len(self._hit)} of {len(self._hit)} ended by themselves: none had to be taken back"
+            )
+        ended = f", {len(self._hit) - taken} had ended" if taken < len(self._hit) else ""
+        return f"{taken} of {len(self._hit)} interrupted jobs taken back{ended}, none lost"
 
-    def _running_again(self, tx: Connection) -> str | None:
+    def _running_again(self, tx: Connection) -> str | Nothing | None:
         if not self._hit:
-            return "no job has to come back"
+            return Nothing("no job has to come back")
         live = jobs.live_attempts(tx)
         back = self._back(tx, live)
         if len(back) == len(self._hit):
@@ -147,13 +169,15 @@ class Watch(ABC):
         """Whether processes and records are back: from then on the slots are filled again."""
         return {one.step for one in self.open} <= {"running again", "next stages"}
 
-    def _next_stages(self, tx: Connection) -> str | None:
+    def _next_stages(self, tx: Connection) -> str | Nothing | None:
         """Every interrupted job that runs again has gone on to a stage.
 
         Without it the judgement on repeated stages would come before any stage could repeat.
         """
         if any(one.step == "running again" for one in self.open):
             return None
+        if not self._hit:
+            return Nothing("no job has to go on")
         ids = [one.job_id for one in self._hit]
         began = {job_id for job_id, _stage in judgement.stage_starts(tx, ids, self._before.position)}
         views = judgement.views_of(tx, self._cluster.snapshot, ids)

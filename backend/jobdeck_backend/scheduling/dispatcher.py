@@ -1,8 +1,12 @@
-"""Keeps Dask fed: its slots plus a window of jobs, the most urgent first. The queue's truth stays in SQL."""
+"""Keeps Dask fed: its slots plus a window of jobs, the most urgent first. The queue's truth stays in SQL.
+
+Where other backends on this database have clusters of their own there is no window: what waits for this one's
+slots could run on theirs.
+"""
 
 import math
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from uuid import uuid4
@@ -30,7 +34,8 @@ log = structlog.get_logger(__name__)
 INTERVAL_S = 1.0
 PAUSE_S = 0.005
 REST_S = 0.5
-RESTRICTED_INTERVAL_S = 0.05
+WINDOWLESS_INTERVAL_S = 0.05
+"""A slot that falls free is to be seen soon where nothing waits for it in Dask."""
 NEW_MAX = 500
 SPENT_MAX = 16
 
@@ -50,7 +55,10 @@ class Handed:
 class Dispatcher(Loop):
     """One pass: let go of finished futures, mark what goes next, hand it over."""
 
-    def __init__(self, settings: Settings, writer: Writer, cluster: Cluster) -> None:
+    def __init__(
+        self, settings: Settings, writer: Writer, cluster: Cluster, has_rivals: Callable[[], bool]
+    ) -> None:
+        """``has_rivals``: whether the jobs could run on other backends' clusters, too."""
         super().__init__(INTERVAL_S, PAUSE_S)
         self._settings = settings
         self._writer = writer
@@ -63,7 +71,9 @@ class Dispatcher(Loop):
         self._looked_at = -math.inf
         # From anywhere: another backend's keys on the same scheduler must be others.
         self._deliveries = count(secrets.randbits(48))
+        self._has_rivals = has_rivals
         self._only_on: frozenset[str] | None = None
+        self._window = settings.dispatch_window
         self._rests_until = -math.inf
         self._run_job = run_job if cluster.embedded else portable_run_job()
 
@@ -113,11 +123,10 @@ class Dispatcher(Loop):
         if self._cluster.state not in {"up", "suspect"} or client is None or snapshot is None:
             return
         await self._let_go()
-        await self._restrict(snapshot.only_on)
+        await self._narrow(snapshot.only_on)
         if now() < self._rests_until:
             return
-        # Dask keeps nothing back that may go to some workers only: then there is no window beyond the slots.
-        window = self._settings.dispatch_window if self._only_on is None else 0
+        window = self._window
         in_flight = sum(not handed.dependent for handed in self._handed.values())
         room = max(0, snapshot.slots + window - in_flight)
         # Refilling in batches costs Dask one graph for many jobs.
@@ -172,13 +181,15 @@ class Dispatcher(Loop):
             self._anything = True
             await self._writer.submit(delivery.take_back, unstarted)
 
-    async def _restrict(self, only_on: frozenset[str] | None) -> None:
-        """Other workers may be given jobs than before: what waits for the former ones is handed over again."""
-        if only_on == self._only_on:
+    async def _narrow(self, only_on: frozenset[str] | None) -> None:
+        """Other workers may be given jobs than before, or other backends could run them: what waits for the former
+        workers is given anew."""
+        # Dask keeps nothing back that may go to some workers only: then there is no window beyond the slots.
+        window = self._settings.dispatch_window if only_on is None and not self._has_rivals() else 0
+        if (only_on, window) == (self._only_on, self._window):
             return
-        self._only_on, self._anything = only_on, True
-        # Without a window, a slot that falls free is to be seen soon.
-        self.interval_s = INTERVAL_S if only_on is None else RESTRICTED_INTERVAL_S
+        self._only_on, self._window, self._anything = only_on, window, True
+        self.interval_s = INTERVAL_S if window else WINDOWLESS_INTERVAL_S
         unstarted = [job_id for job_id, handed in self._handed.items() if not handed.started]
         for job_id in unstarted:
             del self._handed[job_id]

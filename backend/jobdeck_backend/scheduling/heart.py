@@ -89,7 +89,7 @@ class Heart:
         if uptime_s < pulse.next_renewal_s and not (overdue and not pulse.stopped):
             return
         event_due = uptime_s >= pulse.next_event_s and not pulse.stopped
-        told = [notices.heartbeat(int(uptime_s))] if event_due else []
+        told = [notices.heartbeat(int(uptime_s), now())] if event_due else []
         with self._database.write() as tx:
             if overdue and not pulse.stopped:
                 execution.expire_running(tx, one.claim, (), now())

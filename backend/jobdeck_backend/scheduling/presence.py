@@ -34,6 +34,7 @@ class Presence(Loop):
         self._cluster = cluster
         self._renewed_at = 0.0
         self._keeper = Follower()
+        self._rivals = False
 
     async def enter(self) -> None:
         """At start: whatever ran under this name is gone."""
@@ -60,10 +61,14 @@ class Presence(Loop):
         """The epoch's scheduler is lost."""
         await self._writer.submit(epochs.end, epoch, reason, now())
 
+    def has_rivals(self) -> bool:
+        """Whether other backends on this database have schedulers of their own, by the last look."""
+        return self._rivals
+
     async def run_once(self) -> None:
         """Renew when that is due, or as soon as another backend's process is seen to have ended."""
-        due = now() - self._renewed_at >= KEEP_S
-        if due or await asyncio.to_thread(self._somebody_ended):
+        somebody_ended = await asyncio.to_thread(self._somebody_ended)
+        if somebody_ended or now() - self._renewed_at >= KEEP_S:
             self._renewed_at = now()
             await self._writer.submit(
                 epochs.renew, self._cluster.epoch, now(), keeper=self._keeper, is_gone=owner_is_gone
@@ -84,4 +89,8 @@ class Presence(Loop):
 
     def _somebody_ended(self) -> bool:
         with self._database.read() as tx:
-            return any(owner_is_gone(one.owner) for one in epoch_rows.load_open(tx))
+            found = epoch_rows.load_open(tx)
+        snapshot = self._cluster.snapshot
+        ours = {None, None if snapshot is None else snapshot.scheduler_id}
+        self._rivals = any(one.backend != self._backend and one.scheduler_id not in ours for one in found)
+        return any(owner_is_gone(one.owner) for one in found)

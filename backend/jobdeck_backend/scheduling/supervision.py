@@ -23,6 +23,8 @@ from jobdeck_backend.settings import Settings
 log = structlog.get_logger(__name__)
 
 PROBE_S = 0.25
+TIMER_S = 0.01
+"""uvloop's timers fire up to a millisecond early: a wait that is to outlast a bound is longer by this."""
 RETRY_S = 0.5
 # A worker that was ready for this long is in every snapshot, unless Dask dropped it.
 SETTLED_S = 1.0
@@ -184,11 +186,11 @@ class Cluster(ABC):
             await asyncio.sleep(PROBE_S)
 
     def _patience_s(self, silent_s: float) -> float:
-        """How long to wait for an answer after so long a silence: no longer than until the next bound."""
+        """How long to wait for an answer after so long a silence: just until the next bound is passed."""
         suspect_s, lost_s = self._settings.scheduler_suspect_s, self._settings.scheduler_lost_s
         if silent_s < suspect_s:
-            return suspect_s - silent_s
-        return max(PROBE_S, min(suspect_s, lost_s - silent_s))
+            return suspect_s - silent_s + TIMER_S
+        return max(PROBE_S, min(suspect_s, lost_s - silent_s)) + TIMER_S
 
     async def _close_client(self) -> None:
         client, self.client = self.client, None

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, or_, select, update
 
-from jobdeck_backend.jobs.records import UNFINISHED, Effect, EffectState
+from jobdeck_backend.jobs.records import UNFINISHED, Effect, EffectState, Policy
 from jobdeck_backend.store.prepared import Prepared
 from jobdeck_backend.store.tables import effects, jobs
 
@@ -58,6 +58,11 @@ def of_job(tx: Connection, job_id: str) -> list[Effect]:
 def open_of_job(tx: Connection, job_id: str) -> list[Effect]:
     """A job's effects of which nobody knows yet whether they happened."""
     return [_effect(row) for row in _OPEN_OF_JOB.rows(tx, {"id": job_id})]
+
+
+def unjudged(tx: Connection, job_id: str) -> Effect | None:
+    """A job's first open effect about which only a person can tell."""
+    return next((one for one in open_of_job(tx, job_id) if one.policy == Policy.MANUAL), None)
 
 
 def of_unfinished(tx: Connection) -> list[Effect]:

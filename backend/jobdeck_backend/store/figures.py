@@ -1,6 +1,6 @@
 """What the counts, the forecast and the queues are computed from."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, func, select
@@ -126,9 +126,12 @@ def outcomes(tx: Connection) -> dict[str, int]:
     }
 
 
-def slots_taken(tx: Connection) -> tuple[int, int]:
-    """Threads that execute something, and those of them whose job is no longer running."""
-    by_status = _counts(tx, _SLOTS)
+def slots_taken(tx: Connection, epochs: Collection[int] | None = None) -> tuple[int, int]:
+    """Threads that execute something, and those of them whose job is no longer running.
+
+    ``epochs``: of these epochs' clusters alone.
+    """
+    by_status = _counts(tx, _SLOTS if epochs is None else _SLOTS.where(attempts.c.epoch.in_(epochs)))
     taken = sum(by_status.values())
     return taken, taken - by_status.get(Status.RUNNING, 0)
 

@@ -7,7 +7,8 @@
     # charge.outcome is what was confirmed, also in an attempt that found it confirmed
 
 What was neither confirmed nor certainly failed when the block ends stays open: after a loss, a timeout, a cancel
-or an exception nobody knows whether it happened, and the policy decides what comes next (R25).
+or an exception nobody knows whether it happened, and the policy decides what the next attempt does (R25). Under
+``Policy.MANUAL`` an exception holds the job for a person; under the others it fails the job, like any exception.
 """
 
 import json

@@ -24,6 +24,8 @@ class ProbeEffect:
     policy: Policy
     hang: bool = False
     """The first call is made and never answers."""
+    fail: bool = False
+    """The first call is made and raises."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def _effect(value: Any, where: str) -> ProbeEffect:
         if "repeatable" in value or value["policy"] not in list(Policy):
             raise ValueError(f"{where}: give repeatable, or a policy of {', '.join(Policy)}")
         policy = Policy(value["policy"])
-    return ProbeEffect(value["key"], policy, _flag(value, "hang", where))
+    return ProbeEffect(value["key"], policy, _flag(value, "hang", where), _flag(value, "fail", where))
 
 
 def _names(kind: type[ProbeEffect] | type[ProbeStage]) -> tuple[str, ...]:

@@ -11,14 +11,23 @@ from jobdeck_tui.client.api import OPS, Api
 from jobdeck_tui.client.drills import Drill, read_drill
 from jobdeck_tui.client.instance import running_instance
 from jobdeck_tui.client.restart import Restart
-from jobdeck_tui.core.drill_words import FAULTS, GUARANTEES, end_line, step_line
+from jobdeck_tui.core.drill_words import (
+    FAULTS,
+    GUARANTEES,
+    NOT_SHOWN,
+    SHOWS_NOTHING,
+    end_line,
+    shows_nothing,
+    step_line,
+)
 
-from .exits import FAILED, OK, USAGE, Exit, say_error
+from .exits import FAILED, NOTHING_SHOWN, OK, USAGE, Exit, say_error
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
 
 API_LOSS = "api-loss"
 LOOK_SECONDS = 0.1
+ENDS = {"passed": OK, NOT_SHOWN: NOTHING_SHOWN}
 
 Say = Callable[[str], None]
 
@@ -32,11 +41,14 @@ Say = Callable[[str], None]
 def drill_command(target: Target, *, fault: str, worker: str | None, yes: bool, as_json: bool) -> int:
     """Inject a fault, watch the recovery, and report what was expected against what was seen.
 
-    Exits with 0 when all was met in time, with 1 when something was late or failed, or was healed by hand.
+    Exits with 0 when all was met in time, with 1 when something was late or failed, or was healed by hand. Where
+    nothing ran that the fault could hit, nothing was shown: 5.
     Ctrl-C heals: what was stopped goes on. api-loss kills this machine's backend and starts it again.
     """
     url = target.url()
     restart = _restart(target) if fault == API_LOSS else None
+    if asyncio.run(_is_idle(url, fault, worker)):
+        say_error(SHOWS_NOTHING)
     if not yes:
         _confirm(fault, url)
     say = _say_aside if as_json else print_line
@@ -45,7 +57,12 @@ def drill_command(target: Target, *, fault: str, worker: str | None, yes: bool, 
         print_json(data)
     drill = read_drill(data)
     say(end_line(drill))
-    return OK if drill.state == "passed" else FAILED
+    return ENDS.get(drill.state, FAILED)
+
+
+async def _is_idle(url: str, fault: str, worker: str | None) -> bool:
+    async with Api(url) as api:
+        return shows_nothing(fault, worker, await api.overview(), (await api.cluster()).workers)
 
 
 def _restart(target: Target) -> Restart:

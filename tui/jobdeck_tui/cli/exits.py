@@ -1,8 +1,8 @@
 """Exit codes, in one place, and how every failure becomes one sentence and one of them.
 
 0 done · 1 the job or the check failed · 2 wrong usage · 3 server not reachable · 4 refused by the server ·
-10 state directory in use · 11 port taken · 12 state directory not writable · 13 database damaged or newer ·
-130 interrupted · 141 nobody reads the output any more
+5 a drill had nothing to hit · 10 state directory in use · 11 port taken · 12 state directory not writable ·
+13 database damaged or newer · 130 interrupted · 141 nobody reads the output any more
 """
 
 import os
@@ -27,14 +27,15 @@ FAILED = 1
 USAGE = 2
 NOT_REACHABLE = 3
 REFUSED = 4
+NOTHING_SHOWN = 5
 PORT_TAKEN = 11
 INTERRUPTED = 130
 NO_READER = 141
 
 EPILOGUE = (
     "Exit codes: 0 done, 1 the job or check failed, 2 usage, 3 server not reachable, 4 refused by the "
-    "server, 10 state directory in use, 11 port taken, 12 state directory not writable, 13 database damaged "
-    "or newer, 130 interrupted, 141 nobody reads the output."
+    "server, 5 a drill had nothing to hit, 10 state directory in use, 11 port taken, 12 state directory not "
+    "writable, 13 database damaged or newer, 130 interrupted, 141 nobody reads the output."
 )
 
 

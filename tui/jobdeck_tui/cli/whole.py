@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 import click
 
@@ -10,7 +11,7 @@ from jobdeck_tui.client.api import OPS, Api, job_path
 from jobdeck_tui.client.drills import Drill, read_drill
 from jobdeck_tui.client.fields import Fields, many
 from jobdeck_tui.client.models import STATES, Cluster, Overview
-from jobdeck_tui.core.drill_words import end_line, step_line
+from jobdeck_tui.core.drill_words import end_line, evidence_row, step_line
 from jobdeck_tui.core.worker_words import worker_rows
 from jobdeck_tui.text.format import NONE, age, elapsed, instant, state_word
 
@@ -19,6 +20,7 @@ from .options import Target, json_option, target_options
 from .output import print_json, print_line
 
 WIDTH = 120
+ID_CELLS = 36
 Row = Sequence[tuple[str, str]]
 
 
@@ -81,18 +83,25 @@ def _plain(row: Row) -> str:
 
 
 @click.command("drills")
+@click.argument("drill", required=False)
 @click.option("--timeline", is_flag=True, help="With every step: expected against seen.")
 @json_option
 @target_options
-def drills_command(target: Target, *, timeline: bool, as_json: bool) -> None:
-    """List the drills the server remembers, newest first."""
-    data = asyncio.run(_get(target.url(), f"{OPS}/drills"))
+def drills_command(target: Target, *, drill: str | None, timeline: bool, as_json: bool) -> None:
+    """List the drills on record, newest first; or tell one whole, with what became of each job."""
+    path = f"{OPS}/drills" if drill is None else f"{OPS}/drills/{quote(drill, safe='')}"
+    data = asyncio.run(_get(target.url(), path))
     if as_json:
         print_json(data)
         return
+    if drill is not None:
+        told = read_drill(data)
+        _print(_drill(told, with_timeline=True))
+        _print(f"    {_plain(evidence_row(one, ID_CELLS)).lstrip()}" for one in told.evidence)
+        return
     drills = many(Fields(data).listed("drills"), read_drill)[0]
-    for drill in drills:
-        _print(_drill(drill, with_timeline=timeline))
+    for one in drills:
+        _print(_drill(one, with_timeline=timeline))
     if not drills:
         print_line("No drill has run.")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from jobdeck_tui.client.drills import Drill, DrillAwaited, DrillEvidence, DrillStep
 from jobdeck_tui.client.fields import plain
-from jobdeck_tui.client.models import DaskWorker, Overview
+from jobdeck_tui.client.models import FINISHED, STATES, DaskWorker, Overview
 from jobdeck_tui.text.format import NONE, clock, duration, fit, instant, plural, short_id, state_label
 
 Piece = tuple[str, str]
@@ -46,8 +46,17 @@ GUARANTEES = {
 FAULTS = tuple(GUARANTEES)
 """Every fault there is; the last is the command line's, which starts the backend again."""
 ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_CELLS = 12, 26, 100
-VERDICTS = {"ok": ("✔ ", "good"), "late": ("⚠ late", "warn"), "failed": ("✖ failed", "bad")}
-STATE_LOOKS = {"running": "warn", "passed": "good", "failed": "bad", "healed": "notice"}
+VERDICTS = {
+    "ok": ("✔ ", "good"),
+    "late": ("⚠ late", "warn"),
+    "failed": ("✖ failed", "bad"),
+    "nothing_to_judge": ("○ nothing to judge:", "faint"),
+}
+STATE_LOOKS = {"running": "warn", "passed": "good", "failed": "bad", "healed": "notice", "not_shown": "warn"}
+NOT_SHOWN = "not_shown"
+SHOWS_NOTHING = (
+    "Nothing runs that this fault would hit: the drill would show nothing of what recovery promises."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +67,49 @@ class Fault:
     target: str | None
     words: str
     reach: str
+    hits: bool = True
+    """Whether anything is there now for the fault to hit."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to know before it is injected."""
+        return None if self.hits else SHOWS_NOTHING
 
 
 def faults(overview: Overview | None, workers: Sequence[DaskWorker], chosen_worker: int = 0) -> list[Fault]:
     """What can be injected now, and what it would reach; those of a worker mean the chosen one."""
     counts = overview.counts if overview else {}
     running = counts.get("running", 0) + counts.get("assigned", 0)
+    # Before the first picture nothing is known to be idle.
+    busy = overview is None or running > 0
+    readable = overview is None or any(counts.get(state, 0) for state in STATES if state not in FINISHED)
     everything = f"{running} running restart, {counts.get('queued', 0)} queued handed over again"
     after_lost = "suspect first; given up later, then the same"
     found = [
-        Fault("scheduler-loss", None, "lose the scheduler", everything),
-        Fault("scheduler-hang", None, "stop the scheduler", after_lost),
+        Fault("scheduler-loss", None, "lose the scheduler", everything, hits=busy),
+        Fault("scheduler-hang", None, "stop the scheduler", after_lost, hits=busy),
     ]
     if workers:
         worker = workers[chosen_worker % len(workers)]
         pid = f", pid {worker.pid}" if worker.pid else ""
         reach = f"{worker.executing} running restart, {worker.ready} ready move{pid}"
         slow = f"{worker.executing} running move once its heartbeat is stale{pid}"
+        here = busy and worker.executing > 0  # Dask tells of its workers a little late
         found += [
-            Fault("worker-loss", worker.name, f"kill worker {worker.name}", reach),
-            Fault("worker-hang", worker.name, f"stop worker {worker.name}", slow),
+            Fault("worker-loss", worker.name, f"kill worker {worker.name}", reach, hits=here),
+            Fault("worker-hang", worker.name, f"stop worker {worker.name}", slow, hits=here),
         ]
     readers = "every reader, this deck too, goes on at its cursor"
-    return [*found, Fault("stream-drop", None, "drop all streams", readers)]
+    return [*found, Fault("stream-drop", None, "drop all streams", readers, hits=readable)]
+
+
+def shows_nothing(name: str, worker: str | None, overview: Overview, workers: Sequence[DaskWorker]) -> bool:
+    """Whether a fault would hit nothing now; ``worker``: the one meant, None for the busiest."""
+    meant = [one for one in workers if worker in {None, one.name}]
+    busiest = max(range(len(meant)), key=lambda place: meant[place].executing, default=0)
+    found = {one.name: one for one in faults(overview, meant, busiest)}
+    like = found.get("scheduler-loss" if name == "api-loss" else name)
+    return like is not None and not like.hits
 
 
 def fault_rows(
@@ -99,19 +128,25 @@ def fault_rows(
                 (f": Enter, then type {found[chosen].name}", "strong"),
             ]
         )
+    if found[chosen].warning is not None:
+        rows.append([(f" ⚠ {found[chosen].warning}", "warn")])
     if explain:
         rows += [[], [(f" {GUARANTEES[found[chosen].name]}", "faint")]]
     return rows
 
 
-def drill_rows(drill: Drill, width: int) -> list[Row]:
-    """One drill in ``width`` cells: its timeline of expected against seen, then each job's evidence."""
+def drill_rows(drill: Drill, width: int, place: str = "") -> list[Row]:
+    """One drill in ``width`` cells: its timeline of expected against seen, then each job's evidence.
+
+    ``place``: which of how many it is, in words.
+    """
     target = f" {drill.target}" if drill.target else ""
+    began = instant(drill.started_at) if width >= WIDE_FROM_CELLS else clock(drill.started_at)
     rows: list[Row] = [
         [
             (f" DRILL {drill.fault}{target}", "strong"),
-            (f"  {drill.state.upper()}", STATE_LOOKS.get(drill.state, "")),
-            (f"  began {clock(drill.started_at)}", "faint"),
+            (f"  {_words(drill.state).upper()}", STATE_LOOKS.get(drill.state, "")),
+            (f"  began {began}{place}", "faint"),
         ],
         [(f" {'AT':<9}{'EXPECTED':>9} {'SEEN':>8}   WHAT", "faint")],
         *[_step(step) for step in drill.timeline],
@@ -124,29 +159,51 @@ def drill_rows(drill: Drill, width: int) -> list[Row]:
         rows += [[], [(words, look)]]
         room = max(len(one.job_id) for one in drill.evidence)
         room = min(room, WIDE_ID_CELLS if width >= WIDE_FROM_CELLS else ID_CELLS)
-        rows += [_evidence(one, room) for one in drill.evidence]
+        rows += [evidence_row(one, room) for one in drill.evidence]
     if guarantee := GUARANTEES.get(drill.fault):
         rows += [[], [(f" {guarantee}", "faint")]]
     return rows
+
+
+def evidence_row(one: DrillEvidence, id_cells: int) -> Row:
+    """A job's stages before the fault and since, and whether any ran again."""
+    new = [stage for stage in one.stages_after if stage not in set(one.stages_before)]
+    verdict = ("✔ none again", "good") if not one.repeated else (f"✖ {one.repeated} again", "bad")
+    before = ", ".join(one.stages_before) or "none yet"
+    after = f"  since: {', '.join(new)}" if new else ""
+    return [
+        (f" {fit(short_id(one.job_id, id_cells), id_cells)} ", ""),
+        (f"{state_label(one.state):<12}", one.state),
+        (f" try {one.attempt} ", "faint"),
+        (f"{verdict[0]:<13}", verdict[1]),
+        (f" before: {before}{after}", "faint"),
+    ]
 
 
 def step_line(step: DrillStep) -> str:
     """A step as one line of plain text."""
     expected = f", expected < {duration(step.expected)}" if step.expected is not None else ""
     seen = duration(step.seen) if step.seen is not None else NONE
-    return f"{seen:>7}  {step.verdict or '':<6}  {step.name}: {step.text}{expected}"
+    return f"{seen:>7}  {_words(step.verdict or ''):<6}  {step.name}: {step.text}{expected}"
 
 
 def end_line(drill: Drill) -> str:
     """How a drill ended, in one line."""
     verdicts = [step.verdict for step in drill.timeline if step.verdict is not None]
-    timed = [step for step in drill.timeline if step.expected is not None]
+    unjudged = verdicts.count("nothing_to_judge")
+    judged = [step for step in drill.timeline if step.verdict != "nothing_to_judge"]
+    timed = [step for step in judged if step.expected is not None]
     met = sum(step.verdict == "ok" for step in timed)
     repeated = sum(one.repeated for one in drill.evidence)
     return (
-        f"drill {drill.id} {drill.state}: {met} of {len(timed)} expectations met in time, "
+        f"drill {drill.id} {_words(drill.state)}: {met} of {len(timed)} expectations met in time, "
+        f"{f'{unjudged} with nothing to judge, ' if unjudged else ''}"
         f"{verdicts.count('failed')} failed, stages run again: {repeated}"
     )
+
+
+def _words(code: str) -> str:
+    return code.replace("_", " ")
 
 
 def exported(drill: Drill) -> dict[str, object]:
@@ -182,17 +239,3 @@ def _step(step: DrillStep) -> Row:
 def _awaited(one: DrillAwaited) -> Row:
     expected = f"< {duration(one.expected)}" if one.expected is not None else NONE
     return [(f" {'':<9}{expected:>9} {'…':>8}    {one.name}", "faint")]
-
-
-def _evidence(one: DrillEvidence, id_cells: int) -> Row:
-    new = [stage for stage in one.stages_after if stage not in set(one.stages_before)]
-    verdict = ("✔ none again", "good") if not one.repeated else (f"✖ {one.repeated} again", "bad")
-    before = ", ".join(one.stages_before) or "none yet"
-    after = f"  since: {', '.join(new)}" if new else ""
-    return [
-        (f" {fit(short_id(one.job_id, id_cells), id_cells)} ", ""),
-        (f"{state_label(one.state):<12}", one.state),
-        (f" try {one.attempt} ", "faint"),
-        (f"{verdict[0]:<13}", verdict[1]),
-        (f" before: {before}{after}", "faint"),
-    ]

@@ -16,13 +16,14 @@ from jobdeck_tui.demo.story import tell
 from jobdeck_tui.demo.workload import BACKEND_OPTIONS
 
 FAILED = 1
-# Slow enough to watch, and to press a key in.
-TOKENS_PER_SECOND = "25"
+# Slow enough to watch; with a person at the keys, long enough to look around and to inject a fault by hand.
+TOKENS_PER_SECOND, TOKENS_PER_SECOND_BY_HAND = "25", "8"
 
 
 def main(*, headless: bool, as_json: bool) -> int:
     """Run the demo; answers the exit code: 0 only if every check held."""
-    os.environ.setdefault("JOBDECK_OFFLINE_TOKENS_PER_SECOND", TOKENS_PER_SECOND)
+    pace = TOKENS_PER_SECOND if headless else TOKENS_PER_SECOND_BY_HAND
+    os.environ.setdefault("JOBDECK_OFFLINE_TOKENS_PER_SECOND", pace)
     state_dir = Path(tempfile.mkdtemp(prefix="jobdeck-demo-"))
     backend = EmbeddedBackend(state_dir, BACKEND_OPTIONS)
     try:

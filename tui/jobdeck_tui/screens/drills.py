@@ -108,7 +108,9 @@ class DrillsScreen(DeckScreen):
             arms = f"{self.deck.key('arm')} arms the chosen fault for 30 s, nothing happens before"
             none_yet = f" No drill has run yet: {arms}."
             return [[(none_yet, "faint")]]
-        return list(drill_rows(drill, self.size.width))
+        count = len(self.deck.drills)
+        place = f", {count - self._back} of {count}: [ older, ] newer" if count > 1 else ""
+        return list(drill_rows(drill, self.size.width, place))
 
     def action_choose(self, step: int) -> None:
         """Chooses another fault; what was armed no longer is."""
@@ -142,7 +144,8 @@ class DrillsScreen(DeckScreen):
             self.deck.disarm()
             self._back = 0
 
-        notes = [f"It would reach: {fault.reach}.", GUARANTEES[fault.name]]
+        told = (f"It would reach: {fault.reach}.", fault.warning, GUARANTEES[fault.name])
+        notes = [note for note in told if note is not None]
         self.app.push_screen(TypedQuestion(f"Inject: {fault.words}?", fault.name, notes), answered)
 
     def action_worker(self) -> None:

@@ -151,6 +151,8 @@ def _effect(context: JobContext, wanted: ProbeEffect) -> AbstractContextManager[
 def _call(context: JobContext, stage: ProbeStage, handle: EffectHandle) -> None:
     """The call itself: a synced line, written between the intent and its outcome."""
     write_journal(context, WORKFLOW, "effect_called", stage.name, key=handle.key)
+    if stage.effect is not None and stage.effect.fail and handle.tries == 1:
+        raise ProbeFailure(f"effect {stage.effect.key!r} was asked to fail")
 
 
 def _wait(context: JobContext, seconds: float | None) -> None:
