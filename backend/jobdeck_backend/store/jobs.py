@@ -36,7 +36,7 @@ _INSERT_ADMISSION = (
     .execution_options(preserve_rowcount=True)
 )
 _INSERT_JOB = jobs.insert()
-_INSERT_TRANSITION = transitions.insert()
+_INSERT_TRANSITION = transitions.insert().inline()  # nobody asks for the number it gets
 _LOAD_JOB = select(*_JOB).where(jobs.c.job_id == bindparam("id"))
 _LOCK_JOB = _LOAD_JOB.with_for_update()
 _LOAD_ADMISSION = select(*_ADMISSION).where(admissions.c.job_id == bindparam("id"))
