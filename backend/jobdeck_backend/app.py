@@ -38,7 +38,7 @@ from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.commands import submission
-from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.errors import StartRefused, Unavailable
 from jobdeck_backend.instance import EXIT_NOT_WRITABLE, backend_name
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.loops import Loop
@@ -60,6 +60,7 @@ from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import Tailer
+from jobdeck_backend.store.trouble import is_trouble
 from jobdeck_backend.store.writer import Writer
 from jobdeck_backend.upkeep.backup import remove_unfinished
 from jobdeck_backend.upkeep.pruner import Pruner
@@ -170,7 +171,16 @@ class Backend:
 
     def _begin(self, duty: Loop) -> None:
         self._ends.push_async_callback(duty.stop)
+        duty.is_told = self._is_told
         duty.start()
+
+    def _is_told(self, error: Exception) -> bool:
+        """The database's own trouble is told once when it begins and once when it ends, not by each duty."""
+        condition = self.database.condition
+        if is_trouble(error):
+            condition.failed(error)
+            return True
+        return isinstance(error, Unavailable) and condition.trouble is not None
 
     def _jobs_gone(self, job_ids: Sequence[str]) -> None:
         """Jobs were pruned: who shows them is told, and their files go when no other job needs them."""
