@@ -43,7 +43,7 @@ def acts(pilot: Pilot[int]) -> int:
 
 async def refuses(pilot: Pilot[int], link: str) -> None:
     """While it is not LIVE: the banner, dim rows, and no act, with the reason."""
-    assert "Data as of" in screen_text(pilot)
+    await until(pilot, lambda: "Data as of" in screen_text(pilot))  # drawn after the word above it
     assert "Actions are off until reconnected." in screen_text(pilot)
     assert program(pilot).screen.has_class("-stale")
     before = acts(pilot)

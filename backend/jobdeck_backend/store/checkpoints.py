@@ -1,11 +1,16 @@
 """The checkpointer, fenced: an execution that lost its job can save nothing (R14, R20, R21).
 
+A stage costs one transaction: what its task wrote goes along with the checkpoint that its super-step ends in.
 Only workers import this module, and with it LangGraph.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from threading import RLock
 from typing import Any
 
@@ -30,6 +35,16 @@ Patiently = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Calls a save until the database takes it."""
 # How LangGraph names a task that ran because of an edge; the node's name follows.
 _PULL = "~__pregel_pull, "
+# How long a task's writes wait for their super-step's checkpoint. It is next, unless other branches still run.
+COMPANY_S = 0.005
+
+
+@dataclass(eq=False)
+class _Writes:
+    """A finished task's writes, and whether somebody saved them or keeps them to be saved."""
+
+    write: Callable[[], object]
+    saved: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 def create_checkpoint_tables(database: Database) -> None:
@@ -68,6 +83,8 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         Each save is made by ``patiently``, which makes it again until the database takes it.
         """
         self._before_save, self._after_save, self._patiently = before_save, after_save, patiently
+        self._beginning: dict[str, list[Callable[[], object]]] = {}
+        self._waiting: list[_Writes] = []
 
     def put(
         self,
@@ -77,34 +94,22 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save a checkpoint."""
-        stock = super().put
-
-        def save(tx: Connection) -> RunnableConfig:
-            self._before_save(tx, checkpoint["id"], None)
-            return stock(config, checkpoint, metadata, new_versions)
-
-        with self._connection_lock:
-            saved = transact(self._connection, save)
-            self._after_save()
+        put = partial(self._put, config, checkpoint, metadata, new_versions)
+        saved: RunnableConfig = self._save(checkpoint["id"], None, put)
         return saved
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save a finished task's writes beside the checkpoint it started from."""
-        stock = super().put_writes
         node = task_path.removeprefix(_PULL) if task_path.startswith(_PULL) else None
-
-        def save(tx: Connection) -> None:
-            self._before_save(tx, config["configurable"]["checkpoint_id"], node)
-            stock(config, writes, task_id, task_path)
-
-        with self._connection_lock:
-            transact(self._connection, save)
-            self._after_save()
+        put = partial(self._put_writes, config, writes, task_id, task_path)
+        self._save(config["configurable"]["checkpoint_id"], node, put)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """As ``get_tuple``: a short read is faster than a change of thread."""
+        if self._beginning:
+            await self._save_together(next(reversed(self._beginning)))
         return self.get_tuple(config)
 
     async def aput(
@@ -114,17 +119,68 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """As ``put``."""
-        saved: RunnableConfig = await self._patiently(
-            lambda: self.put(config, checkpoint, metadata, new_versions)
-        )
+        """As ``put``, with the writes that wait for it. What was made of the input before any node ran proves no
+        progress: it goes along with the next save."""
+        put = partial(self._put, config, checkpoint, metadata, new_versions)
+        if metadata["step"] <= 0:
+            waiting = self._unsaved()
+            with self._connection_lock:
+                self._beginning[checkpoint["id"]] = [*(one.write for one in waiting), put]
+            _release(waiting)
+            place = config["configurable"]
+            named = {"thread_id": place["thread_id"], "checkpoint_ns": place.get("checkpoint_ns", "")}
+            return {"configurable": {**named, "checkpoint_id": checkpoint["id"]}}
+        saved: RunnableConfig = await self._save_together(checkpoint["id"], put)
         return saved
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """As ``put_writes``."""
-        await self._patiently(lambda: self.put_writes(config, writes, task_id, task_path))
+        """As ``put_writes``, if no checkpoint comes soon that takes them along."""
+        mine = _Writes(partial(self._put_writes, config, writes, task_id, task_path))
+        self._waiting.append(mine)
+        try:
+            async with asyncio.timeout(COMPANY_S):
+                await mine.saved.wait()
+        except TimeoutError:
+            await self._patiently(lambda: self.put_writes(config, writes, task_id, task_path))
+        finally:
+            self._waiting.remove(mine)
+
+    async def _save_together(self, checkpoint_id: str, *puts: Callable[[], Any]) -> Any:
+        """Save what waits, then ``puts``, in one transaction; what the last answers."""
+        waiting = self._unsaved()
+        writes = (one.write for one in waiting)
+        saved = await self._patiently(partial(self._save, checkpoint_id, None, *writes, *puts))
+        _release(waiting)
+        return saved
+
+    def _unsaved(self) -> list[_Writes]:
+        return [one for one in self._waiting if not one.saved.is_set()]
+
+    def _save(self, checkpoint_id: str, node: str | None, *puts: Callable[[], Any]) -> Any:
+        def save(tx: Connection) -> Any:
+            self._before_save(tx, checkpoint_id, node)
+            return [put() for put in (*chain.from_iterable(self._beginning.values()), *puts)][-1]
+
+        with self._connection_lock:
+            saved = transact(self._connection, save)
+            self._beginning.clear()
+            self._after_save()
+        return saved
+
+    def _put(self, *checkpoint: Any) -> RunnableConfig:
+        """LangGraph's own ``put``, in whatever transaction there is."""
+        return super().put(*checkpoint)
+
+    def _put_writes(self, *writes: Any) -> None:
+        """LangGraph's own ``put_writes``, in whatever transaction there is."""
+        super().put_writes(*writes)
+
+
+def _release(waiting: Sequence[_Writes]) -> None:
+    for one in waiting:
+        one.saved.set()
 
 
 class FencedSqliteSaver(FencedSaver, SqliteSaver):

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, or_, select, update
 
 from jobdeck_backend.jobs.records import UNFINISHED, Effect, EffectState
+from jobdeck_backend.store.prepared import Prepared
 from jobdeck_backend.store.tables import effects, jobs
 
 _EFFECT = [effects.c[field.name] for field in fields(Effect)]
@@ -17,7 +18,7 @@ _LEAVE_UNCERTAIN = (
     .values(state=EffectState.UNCERTAIN)
 )
 OPEN = (EffectState.INTENT, EffectState.UNCERTAIN)
-_OPEN_OF_JOB = (
+_OPEN_OF_JOB = Prepared(
     select(*_EFFECT)
     .where(effects.c.job_id == bindparam("id"), or_(*(effects.c.state == state for state in OPEN)))
     .order_by(effects.c.intent_at)
@@ -56,7 +57,7 @@ def of_job(tx: Connection, job_id: str) -> list[Effect]:
 
 def open_of_job(tx: Connection, job_id: str) -> list[Effect]:
     """A job's effects of which nobody knows yet whether they happened."""
-    return [_effect(row) for row in tx.execute(_OPEN_OF_JOB, {"id": job_id})]
+    return [_effect(row) for row in _OPEN_OF_JOB.rows(tx, {"id": job_id})]
 
 
 def of_unfinished(tx: Connection) -> list[Effect]:

@@ -4,7 +4,7 @@
 is still in its place, what time it is there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -127,11 +127,6 @@ def is_postgres(connection: Connection) -> bool:
 def locks(tx: Connection) -> bool:
     """Whether rows loaded here to be changed must be locked one by one: in PostgreSQL's writing transactions."""
     return bool(tx.get_execution_options().get("locks", False))
-
-
-def one_or_many(rows: Sequence[dict[str, Any]]) -> dict[str, Any] | Sequence[dict[str, Any]]:
-    """Parameters of a statement for these rows: what is made for many costs a single one twice as much."""
-    return rows[0] if len(rows) == 1 else rows
 
 
 def cause_of(error: Exception) -> str:

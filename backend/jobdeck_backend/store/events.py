@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import BigInteger, Connection, CursorResult, bindparam, func, literal, select, update
 
 from jobdeck_backend.jobs.records import NewEvent, Status, StoredEvent
-from jobdeck_backend.store.engine import one_or_many
+from jobdeck_backend.store.prepared import Prepared
 from jobdeck_backend.store.tables import events, jobs
 
 PAGE_CHARS = 4 << 20
@@ -20,10 +20,10 @@ _TAKE_SEQUENCE = (
     .values(event_seq=jobs.c.event_seq + bindparam("count"))
     .returning(jobs.c.event_seq)
 )
-_TAKE_FENCED = _TAKE_SEQUENCE.where(
-    jobs.c.fence == bindparam("owner_fence"), jobs.c.status == literal(Status.RUNNING)
+_TAKE_FENCED = Prepared(
+    _TAKE_SEQUENCE.where(jobs.c.fence == bindparam("owner_fence"), jobs.c.status == literal(Status.RUNNING))
 )
-_INSERT = events.insert().inline()  # nobody asks for the position it gets
+_INSERT = Prepared(events.insert().inline())  # nobody asks for the position it gets
 _AFTER = (
     select(*_EVENT)
     .where(events.c.job_id == bindparam("id"), events.c.seq > bindparam("after", type_=BigInteger))
@@ -58,10 +58,10 @@ def append_fenced(
 ) -> bool:
     """Append an execution's events and change its job; False when it no longer owns the running job (R14)."""
     owner = {"id": job_id, "owner_fence": fence, "count": len(new)}
-    last = tx.execute(_TAKE_FENCED, owner | columns).scalar_one_or_none()
-    if last is None:
+    taken = _TAKE_FENCED.first(tx, owner | columns)
+    if taken is None:
         return False
-    insert(tx, rows(job_id, last, new, now))
+    insert(tx, rows(job_id, taken[0], new, now))
     return True
 
 
@@ -91,7 +91,7 @@ def rows(job_id: str, last: int, new: Sequence[NewEvent], now: float) -> list[di
 def insert(tx: Connection, appended: Sequence[dict[str, Any]]) -> None:
     """Append what ``rows`` made, of one job or of many."""
     if appended:
-        tx.execute(_INSERT, one_or_many(appended))
+        _INSERT.run(tx, *appended)
 
 
 def read_after(tx: Connection, job_id: str, after: int, limit: int) -> list[StoredEvent]:

@@ -22,7 +22,8 @@ from jobdeck_backend.jobs.records import (
     Status,
     Transition,
 )
-from jobdeck_backend.store.engine import locks, one_or_many
+from jobdeck_backend.store.engine import locks
+from jobdeck_backend.store.prepared import Prepared
 from jobdeck_backend.store.tables import admissions, attempts, dependencies, jobs, stages, transitions
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
@@ -36,43 +37,47 @@ _INSERT_ADMISSION = (
     .execution_options(preserve_rowcount=True)
 )
 _INSERT_JOB = jobs.insert()
-_INSERT_TRANSITION = transitions.insert().inline()  # nobody asks for the number it gets
+_INSERT_TRANSITION = Prepared(transitions.insert().inline())  # nobody asks for the number it gets
 _LOAD_JOB = select(*_JOB).where(jobs.c.job_id == bindparam("id"))
 _LOCK_JOB = _LOAD_JOB.with_for_update()
 _LOAD_ADMISSION = select(*_ADMISSION).where(admissions.c.job_id == bindparam("id"))
-_LOAD_BOTH = (
+_BOTH = (
     select(*_JOB, *_ADMISSION)
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
 # Both rows: of one that is only joined, PostgreSQL shows what it was before the wait for the other's lock.
-_LOCK_BOTH = _LOAD_BOTH.with_for_update()
+_LOCK_BOTH = Prepared(_BOTH.with_for_update())
+_LOAD_BOTH = Prepared(_BOTH)
 # Executed with the changed columns beside these parameters: a statement built once costs a fifth of a new one.
 _UPDATE_JOB = update(jobs).where(
     jobs.c.job_id == bindparam("expected_id"),
     jobs.c.status == bindparam("expected_status"),
     jobs.c.fence == bindparam("expected_fence"),
 )
-_MOVE_JOB = _UPDATE_JOB.values(event_seq=jobs.c.event_seq + bindparam("told")).returning(jobs.c.event_seq)
+_MOVE_JOB = Prepared(
+    _UPDATE_JOB.values(event_seq=jobs.c.event_seq + bindparam("told")).returning(jobs.c.event_seq)
+)
 _UPDATE_ADMISSION = update(admissions).where(admissions.c.job_id == bindparam("expected_id"))
-_END_ADMISSION = _UPDATE_ADMISSION.returning(admissions.c.callback_url, admissions.c.deadline)
+_END_ADMISSION = Prepared(_UPDATE_ADMISSION.returning(admissions.c.callback_url, admissions.c.deadline))
 _PREDECESSORS = (
     select(jobs.c.job_id, jobs.c.status, jobs.c.output)
     .join(dependencies, dependencies.c.predecessor_id == jobs.c.job_id)
     .where(dependencies.c.job_id == bindparam("id"))
     .order_by(jobs.c.job_id)
 )
-_INSERT_ATTEMPT = attempts.insert()
+_INSERT_ATTEMPT = Prepared(attempts.insert())
 _LIVE_ATTEMPT = select(attempts.c.attempt).where(
     attempts.c.job_id == bindparam("id"), attempts.c.ended_at.is_(None)
 )
-_END_ATTEMPT = update(attempts).where(
+_ENDING = update(attempts).where(
     attempts.c.job_id == bindparam("expected_id"),
     attempts.c.attempt == bindparam("expected_attempt"),
     attempts.c.ended_at.is_(None),
 )
-_END_SILENT_ATTEMPT = _END_ATTEMPT.where(attempts.c.heartbeat_at == bindparam("expected_heartbeat"))
-_INSERT_STAGES = stages.insert()
+_END_ATTEMPT = Prepared(_ENDING)
+_END_SILENT_ATTEMPT = Prepared(_ENDING.where(attempts.c.heartbeat_at == bindparam("expected_heartbeat")))
+_INSERT_STAGES = Prepared(stages.insert())
 _RENEW = (
     update(attempts)
     .where(
@@ -88,7 +93,7 @@ _NEAREST_DEPENDENT = (
     .join(dependencies, dependencies.c.job_id == jobs.c.job_id)
     .where(dependencies.c.predecessor_id == bindparam("id"))
 )
-_CLAIM_STATE = (
+_STATE_OF_CLAIM = (
     select(jobs.c.status, jobs.c.fence, admissions.c.deadline)
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
@@ -110,7 +115,8 @@ _STATUS = (
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
-_LOCK_CLAIM_STATE = _CLAIM_STATE.with_for_update(of=jobs)
+_CLAIM_STATE = Prepared(_STATE_OF_CLAIM)
+_LOCK_CLAIM_STATE = Prepared(_STATE_OF_CLAIM.with_for_update(of=jobs))
 
 
 def columns_of(record: Admission | Attempt | StageRun | Transition) -> dict[str, Any]:
@@ -169,7 +175,7 @@ def load_admission(tx: Connection, job_id: str) -> Admission | None:
 
 def load_both(tx: Connection, job_id: str) -> tuple[Admission, Job] | None:
     """Both records of a job in one statement, or None; they are kept as ``load_job`` keeps one."""
-    row = tx.execute(_LOCK_BOTH if locks(tx) else _LOAD_BOTH, {"id": job_id}).first()
+    row = (_LOCK_BOTH if locks(tx) else _LOAD_BOTH).first(tx, {"id": job_id})
     return None if row is None else (Admission(*row[len(_JOB) :]), _job(row[: len(_JOB)]))
 
 
@@ -186,9 +192,8 @@ def update_job(tx: Connection, expected: Job, **columns: Any) -> bool:
 
 def move_job(tx: Connection, expected: Job, told: int, **columns: Any) -> int | None:
     """As ``update_job``, taking the sequence numbers of ``told`` events: the last one, None when refused."""
-    parameters = _expecting(expected) | {"told": told} | columns
-    last: int | None = tx.execute(_MOVE_JOB, parameters).scalar_one_or_none()
-    return last
+    row = _MOVE_JOB.first(tx, _expecting(expected) | {"told": told} | columns)
+    return None if row is None else row[0]
 
 
 def _expecting(job: Job) -> dict[str, Any]:
@@ -205,14 +210,15 @@ def end_admission(
 ) -> tuple[str | None, float | None]:
     """Store what became of the promise; answers ``(callback_url, deadline)``: who is to be told, and of what."""
     columns = {"outcome": outcome, "outcome_reason": reason, "finished_at": now}
-    url, deadline = tx.execute(_END_ADMISSION, {"expected_id": job_id} | columns).one()
-    return url, deadline
+    ended = _END_ADMISSION.first(tx, {"expected_id": job_id} | columns)
+    assert ended is not None
+    return ended[0], ended[1]
 
 
 def insert_transitions(tx: Connection, made: Sequence[Transition]) -> None:
     """Put transitions on record."""
     if made:
-        tx.execute(_INSERT_TRANSITION, one_or_many([columns_of(one) for one in made]))
+        _INSERT_TRANSITION.run(tx, *map(columns_of, made))
 
 
 def insert_dependencies(tx: Connection, job_id: str, predecessor_ids: Iterable[str]) -> None:
@@ -255,7 +261,7 @@ def existing_job_ids(tx: Connection, job_ids: Sequence[str]) -> set[str]:
 
 def insert_attempt(tx: Connection, attempt: Attempt) -> None:
     """Store the start of an execution."""
-    tx.execute(_INSERT_ATTEMPT, columns_of(attempt))
+    _INSERT_ATTEMPT.run(tx, columns_of(attempt))
 
 
 def renew_attempt(tx: Connection, job_id: str, attempt: int, now: float) -> bool:
@@ -265,7 +271,8 @@ def renew_attempt(tx: Connection, job_id: str, attempt: int, now: float) -> bool
 
 def claim_state(tx: Connection, job_id: str) -> tuple[Status, int, float | None]:
     """The job's ``(status, fence, deadline)``: cheap enough to ask often. Holds the job as ``load_job`` does."""
-    row = tx.execute(_LOCK_CLAIM_STATE if locks(tx) else _CLAIM_STATE, {"id": job_id}).one()
+    row = (_LOCK_CLAIM_STATE if locks(tx) else _CLAIM_STATE).first(tx, {"id": job_id})
+    assert row is not None
     return Status(row[0]), row[1], row[2]
 
 
@@ -284,7 +291,7 @@ def end_attempt(
     values = {"ended_at": now, "end_reason": reason}
     statement = _END_ATTEMPT if heartbeat_at is None else _END_SILENT_ATTEMPT
     silent = {} if heartbeat_at is None else {"expected_heartbeat": heartbeat_at}
-    return tx.execute(statement, expected | silent | values).rowcount == 1
+    return statement.run(tx, expected | silent | values) == 1
 
 
 def has_live_attempt(tx: Connection, job_id: str) -> bool:
@@ -318,7 +325,7 @@ def live_attempts(tx: Connection) -> list[Attempt]:
 def insert_stages(tx: Connection, runs: Sequence[StageRun]) -> None:
     """Store completed stages. Raises ``IntegrityError`` if one is on record already (R20)."""
     if runs:
-        tx.execute(_INSERT_STAGES, one_or_many([columns_of(run) for run in runs]))
+        _INSERT_STAGES.run(tx, *map(columns_of, runs))
 
 
 def load_stages(tx: Connection, job_id: str) -> list[StageRun]:

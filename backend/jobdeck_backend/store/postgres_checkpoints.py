@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.rows import DictRow, dict_row
 from sqlalchemy import Connection
@@ -68,16 +68,9 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
                 return stock(config)
             return transact(self._connection, lambda _tx: stock(config), begin=_alone, writes=False)
 
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Save a checkpoint."""
+    def _put(self, config: RunnableConfig, checkpoint: Checkpoint, *more: Any) -> RunnableConfig:
         values = {name: _fit(value) for name, value in checkpoint["channel_values"].items()}
-        return super().put(config, {**checkpoint, "channel_values": values}, metadata, new_versions)
+        return super()._put(config, {**checkpoint, "channel_values": values}, *more)
 
     def _dump_blobs(
         self, thread_id: str, checkpoint_ns: str, values: dict[str, Any], versions: ChannelVersions

@@ -1,0 +1,82 @@
+"""What of a graph is saved when: with the checkpoint of its super-step, or before it where that is far off."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from authored import JOB, AuthoredJob
+from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.store import jobs
+from langgraph.graph import END, START, StateGraph
+from running_backend import wait_until
+
+
+class Said(TypedDict):
+    said: Annotated[list[str], list.__add__]
+
+
+@pytest.fixture
+def job(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AuthoredJob]:
+    shutil.copy(empty_database, tmp_path / "jobdeck.db")
+    job = AuthoredJob(tmp_path, monkeypatch)
+    yield job
+    job.finish()
+
+
+def stages(job: AuthoredJob) -> list[str]:
+    """The stages on record."""
+    with job.database.read() as tx:
+        return [run.node for run in jobs.load_stages(tx, JOB)]
+
+
+def checkpoints(job: AuthoredJob) -> int:
+    with job.database.read() as tx:
+        return int(tx.exec_driver_sql("SELECT count(*) FROM checkpoints").scalar_one())
+
+
+def test_r20_a_finished_branch_is_saved_while_another_still_runs_and_never_runs_again(
+    job: AuthoredJob,
+) -> None:
+    def fast(_state: Any) -> dict[str, Any]:
+        job.called.append("fast")
+        return {"said": ["fast"]}
+
+    def slow(_state: Any) -> dict[str, Any]:
+        wait_until(lambda: stages(job) == ["fast"], what="the fast branch is on record")
+        job.called.append("slow")
+        if job.called.count("slow") == 1:
+            raise RuntimeError("not this time")
+        return {"said": ["slow"]}
+
+    graph = StateGraph(Said).add_node("fast", fast).add_node("slow", slow)
+    job.accept(graph.add_edge(START, "fast").add_edge(START, "slow"), said=[])
+    assert job.attempt().status is Status.FAILURE
+    assert job.resume() == "resumed"
+    assert job.attempt().status is Status.SUCCESS
+    assert job.called == ["fast", "slow", "slow"]
+    assert sorted(stages(job)) == ["fast", "slow"]
+
+
+def test_r20_a_stage_and_the_input_it_began_from_are_saved_together(job: AuthoredJob) -> None:
+    saved_before: list[int] = []
+
+    def only(_state: Any) -> dict[str, Any]:
+        saved_before.append(checkpoints(job))
+        return {"said": ["only"]}
+
+    job.accept(StateGraph(Said).add_node("only", only).add_edge(START, "only"), said=["asked"])
+    assert job.attempt().status is Status.SUCCESS
+    assert saved_before == [0]
+    assert checkpoints(job) == 3
+    assert stages(job) == ["only"]
+
+
+def test_r22_the_result_of_a_graph_that_needed_no_node_is_its_saved_input(job: AuthoredJob) -> None:
+    graph = StateGraph(Said).add_node("never", lambda state: state)
+    job.accept(graph.add_conditional_edges(START, lambda _state: END, ["never", END]), said=["asked"])
+    ended = job.attempt()
+    assert ended.status is Status.SUCCESS, ended.error
+    assert '"asked"' in (ended.output or "")
+    assert checkpoints(job) >= 1
