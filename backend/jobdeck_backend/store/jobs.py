@@ -31,12 +31,12 @@ _ADMISSION = [admissions.c[field.name] for field in fields(Admission)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
 _STAGE = [stages.c[field.name] for field in fields(StageRun)]
 
-_INSERT_ADMISSION = (
+_INSERT_ADMISSION = Prepared(
     insert(admissions)
     .on_conflict_do_nothing(index_elements=["job_id"])
     .execution_options(preserve_rowcount=True)
 )
-_INSERT_JOB = jobs.insert()
+_INSERT_JOB = Prepared(jobs.insert())
 _INSERT_TRANSITION = Prepared(transitions.insert().inline())  # nobody asks for the number it gets
 _LOAD_JOB = select(*_JOB).where(jobs.c.job_id == bindparam("id"))
 _LOCK_JOB = _LOAD_JOB.with_for_update()
@@ -130,12 +130,12 @@ def _job(row: Sequence[Any]) -> Job:
 
 def insert_admission(tx: Connection, admission: Admission) -> bool:
     """Store the promise; False when the id is taken. Raises ``IntegrityError`` when its thread is in use."""
-    return tx.execute(_INSERT_ADMISSION, columns_of(admission)).rowcount == 1
+    return _INSERT_ADMISSION.run(tx, columns_of(admission)) == 1
 
 
 def insert_admissions(tx: Connection, new: Sequence[Admission]) -> bool:
     """Store many promises; False when an id was taken, and then not all. Raises ``IntegrityError`` likewise."""
-    return tx.execute(_INSERT_ADMISSION, [columns_of(one) for one in new]).rowcount == len(new)
+    return _INSERT_ADMISSION.run(tx, *map(columns_of, new)) == len(new)
 
 
 def first_row(
@@ -158,7 +158,7 @@ def first_row(
 
 def insert_jobs(tx: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Store new job records."""
-    tx.execute(_INSERT_JOB, rows)
+    _INSERT_JOB.run(tx, *rows)
 
 
 def load_job(tx: Connection, job_id: str) -> Job | None:
