@@ -98,20 +98,13 @@ _STATE_OF_CLAIM = (
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
-_STATUS = (
-    select(
-        jobs.c.status,
-        admissions.c.agent_type,
-        jobs.c.error,
-        admissions.c.accepted_at,
-        admissions.c.outcome,
-        admissions.c.deadline,
-        admissions.c.thread_id,
-        jobs.c.attempt,
-        jobs.c.started_at,
-        admissions.c.finished_at,
-        jobs.c.worker,
-    )
+_STATUS_COLUMNS = (
+    *(jobs.c[name] for name in ("status", "error", "attempt", "started_at", "worker")),
+    *(admissions.c[name] for name in ("agent_type", "accepted_at", "outcome", "deadline", "thread_id")),
+    admissions.c.finished_at,
+)
+_STATUS = Prepared(
+    select(*_STATUS_COLUMNS)
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
@@ -181,8 +174,9 @@ def load_both(tx: Connection, job_id: str) -> tuple[Admission, Job] | None:
 
 def load_status(tx: Connection, job_id: str) -> dict[str, Any] | None:
     """What is asked most often of a job, by column, in one statement; None for an unknown one."""
-    row = tx.execute(_STATUS, {"id": job_id}).first()
-    return None if row is None else dict(row._mapping)
+    row = _STATUS.first(tx, {"id": job_id})
+    names = (column.name for column in _STATUS_COLUMNS)
+    return None if row is None else dict(zip(names, row, strict=True))
 
 
 def update_job(tx: Connection, expected: Job, **columns: Any) -> bool:
