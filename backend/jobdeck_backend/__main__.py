@@ -221,8 +221,9 @@ def main(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options
         os.environ["JOBDECK_WORKFLOWS"] = str(settings.workflows.absolute())
     settings = read_settings()
     refuse_without_effect(settings, [name for name, value in options.items() if value is not None])
-    # Read: the workers, where other people's graphs run, need not know it.
-    os.environ.pop("JOBDECK_CALLBACK_SECRET", None)
+    # Read: the workers, where other people's graphs run, need not know them.
+    for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL"):
+        os.environ.pop(secret, None)
     logs.configure()
     os.umask(
         0o077

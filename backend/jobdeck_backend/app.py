@@ -26,6 +26,7 @@ from jobdeck_backend.api import (
     operations_recovery,
     operations_storage,
     operations_workers,
+    preferences,
     reports,
     workflow,
 )
@@ -38,7 +39,7 @@ from jobdeck_backend.api.services import Services
 from jobdeck_backend.api.stream_drop import OpenStreams
 from jobdeck_backend.api.streams import Streaming
 from jobdeck_backend.commands import submission
-from jobdeck_backend.errors import StartRefused
+from jobdeck_backend.errors import StartRefused, Unavailable
 from jobdeck_backend.instance import EXIT_NOT_WRITABLE, backend_name
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.loops import Loop
@@ -59,11 +60,15 @@ from jobdeck_backend.store import timekeeping
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
+from jobdeck_backend.store.preferences import PreferenceStore, SqlPreferences
 from jobdeck_backend.store.tailer import Tailer
+from jobdeck_backend.store.trouble import is_trouble
 from jobdeck_backend.store.writer import Writer
 from jobdeck_backend.upkeep.backup import remove_unfinished
 from jobdeck_backend.upkeep.pruner import Pruner
 from jobdeck_backend.upkeep.sweeper import Sweeper
+
+EXIT_REDIS = 14
 
 
 class Backend:
@@ -87,6 +92,7 @@ class Backend:
         with self.database.write() as tx:
             self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
+        self._shared_preferences = _shared_preferences(settings)
         self.artifact_files = ArtifactFiles(settings.artifact_root)
         try:
             self.artifact_files.prepare()
@@ -129,6 +135,7 @@ class Backend:
         self.tailer.listen(self.dispatcher.hear)
         self.tailer.listen(self.feed.hear)
         self.tailer.listen(self.sender.hear)
+        self.preferences = self._shared_preferences or SqlPreferences(self.database, self.writer)
         await self._begin_all()
         return Services(
             settings=self.settings,
@@ -146,6 +153,7 @@ class Backend:
             workers=self.workers,
             pruner=self.pruner,
             artifact_files=self.artifact_files,
+            preferences=self.preferences,
         )
 
     async def _begin_all(self) -> None:
@@ -153,6 +161,7 @@ class Backend:
         ends = self._ends
         ends.callback(self.database.close)
         ends.callback(self.writer.stop)
+        ends.push_async_callback(self.preferences.close)
         self._begin(self.tailer)
         ends.push_async_callback(self.presence.leave)
         await self.presence.enter()
@@ -170,7 +179,16 @@ class Backend:
 
     def _begin(self, duty: Loop) -> None:
         self._ends.push_async_callback(duty.stop)
+        duty.is_told = self._is_told
         duty.start()
+
+    def _is_told(self, error: Exception) -> bool:
+        """The database's own trouble is told once when it begins and once when it ends, not by each duty."""
+        condition = self.database.condition
+        if is_trouble(error):
+            condition.failed(error)
+            return True
+        return isinstance(error, Unavailable) and condition.trouble is not None
 
     def _jobs_gone(self, job_ids: Sequence[str]) -> None:
         """Jobs were pruned: who shows them is told, and their files go when no other job needs them."""
@@ -228,6 +246,21 @@ class Backend:
         return ExternalCluster(self.settings, self._next_epoch, self, self._database_id)
 
 
+def _shared_preferences(settings: Settings) -> PreferenceStore | None:
+    """Those in Redis, where there is one."""
+    if settings.redis_url is None:
+        return None
+    try:
+        from jobdeck_backend.store.redis_preferences import RedisPreferences
+
+        return RedisPreferences(settings.redis_url.get_secret_value())
+    except ModuleNotFoundError:
+        reason = "JOBDECK_REDIS_URL needs Redis's client, which jobdeck[redis] brings"
+    except ValueError:
+        reason = "JOBDECK_REDIS_URL is not one of Redis (redis://user:password@host:port/database)"
+    raise StartRefused(f"{reason}; nothing was changed", EXIT_REDIS)
+
+
 def create_app(backend: Backend) -> FastAPI:
     """The HTTP application over a backend."""
 
@@ -266,7 +299,7 @@ def create_app(backend: Backend) -> FastAPI:
         operations_storage,
         operations_bundle,
     )
-    for module in (jobs, reports, artifacts, workflow, operations, *operations_modules):
+    for module in (jobs, reports, artifacts, workflow, operations, preferences, *operations_modules):
         app.include_router(module.router)
     app.include_router(jobs.sources_router)
     return app

@@ -17,6 +17,8 @@ JobdeckError
 │   ├── NotEligible          409  not_eligible
 │   ├── DeadlinePassed       409  deadline_passed
 │   ├── VerdictNeeded        409  effect_uncertain
+│   ├── StaleRevision        412  stale_revision
+│   ├── RevisionNeeded       428  revision_needed
 │   ├── TooManyJobs          429  too_many_jobs      try again later
 │   └── NotAllowed           403  not_allowed
 ├── Unavailable        503  unavailable   try again later; nothing was changed
@@ -164,6 +166,20 @@ class VerdictNeeded(NotEligible):
     """An effect of the job is uncertain; a verdict must come first."""
 
     code = "effect_uncertain"
+
+
+class StaleRevision(Refused):
+    """A shared record was written since it was read (R34)."""
+
+    code = "stale_revision"
+    http_status = 412
+
+
+class RevisionNeeded(Refused):
+    """A write to a shared record does not say which revision it read."""
+
+    code = "revision_needed"
+    http_status = 428
 
 
 class TooManyJobs(Refused):

@@ -9,9 +9,11 @@ import os
 import re
 import sys
 from contextlib import suppress
+from enum import StrEnum
 from functools import cache
 
 import structlog
+from structlog.typing import EventDict
 
 ENTRY_CHARS_MAX = 20_000
 
@@ -73,6 +75,11 @@ class _PrintableFormatter(logging.Formatter):
         return printable(without_secrets(super().format(record)))
 
 
+def _with_plain_words(_logger: object, _method: str, entry: EventDict) -> EventDict:
+    """Members of enumerations as their words: they would be drawn as Python writes them."""
+    return {name: str(value) if isinstance(value, StrEnum) else value for name, value in entry.items()}
+
+
 class _BestEffortLogger(structlog.PrintLogger):
     """Prints to standard error. On a full disk an entry is lost, and not the work that it tells of."""
 
@@ -104,6 +111,7 @@ def configure_ours() -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _with_plain_words,
             # Plain: the pretty formatter prints local variables, and with them what jobs were given (R38).
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
             lambda _logger, _method, entry: printable(without_secrets(str(entry))),

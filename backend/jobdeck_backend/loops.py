@@ -2,6 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 
 import structlog
@@ -20,12 +21,14 @@ class Loop(ABC):
         """
         self.interval_s = interval_s
         self.pause_s = pause_s
+        self.is_told: Callable[[Exception], bool] = lambda _error: False
+        """Whether somebody else puts a failure on record: a database that is away fails all duties at once."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     @abstractmethod
     async def run_once(self) -> None:
-        """One pass. An exception is logged and the next pass comes at its time."""
+        """One pass. An exception is logged, unless it ``is_told``, and the next pass comes at its time."""
 
     def start(self) -> None:
         """Begin; a second call does nothing."""
@@ -52,15 +55,19 @@ class Loop(ABC):
             try:
                 await self.run_once()
                 failure = ""
-            except JobdeckError as error:
-                if failure != (failure := error.message):
-                    log.warning("a background duty waits", duty=type(self).__name__, reason=error.message)
             except Exception as error:
-                # Four times a second for as long as a disk is full, say: once is enough to be read.
-                if failure != (failure := repr(error)):
-                    log.exception("a background duty failed; it goes on", duty=type(self).__name__)
+                # Four times a second for as long as it lasts, say: once is enough to be read.
+                if not self.is_told(error) and failure != (failure := repr(error)):
+                    self._log_failure(error)
             if self.pause_s:
                 await asyncio.sleep(max(self.pause_s, loop.time() - began))
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.interval_s):
                     await self._wake.wait()
+
+    def _log_failure(self, error: Exception) -> None:
+        duty = type(self).__name__
+        if isinstance(error, JobdeckError):
+            log.warning("a background duty waits", duty=duty, reason=error.message)
+        else:
+            log.error("a background duty failed; it goes on", duty=duty, exc_info=error)

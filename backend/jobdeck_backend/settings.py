@@ -28,6 +28,8 @@ class Settings(BaseSettings):
     """Journals, logs and lock of one instance, and its database unless there is a ``db_url``."""
     db_url: SecretStr | None = None
     """``postgresql://user:password@host:port/database``, or ``sqlite:///PATH`` of a file elsewhere."""
+    redis_url: SecretStr | None = None
+    """``redis://…`` or ``rediss://…``: preferences are kept there, in place of the database."""
 
     scheduler_address: str | None = None
     """``tcp://…`` or ``tls://…``: attach to this Dask scheduler in place of starting one."""

@@ -1,4 +1,4 @@
-"""A workflow of one's own: a tool, a model, the time that is left, and an effect that is done once."""
+"""A workflow of one's own: a tool, a model, the time that is left, an effect that is done once, and a file."""
 
 import json
 import os
@@ -73,6 +73,9 @@ def send(state: Triage) -> dict[str, str]:
             with OUTBOX.open("a") as outbox:
                 outbox.write(json.dumps({"key": sending.key, **request}) + "\n")
             sending.confirm({"outbox": str(OUTBOX)})
+    artifacts = job_context().artifacts  # langgraph.json says that there are some
+    (artifacts.directory / "answer.md").write_text(f"# {state['urgency']}\n\n{state['answer']}\n")
+    artifacts.add("answer.md", title="The answer as it was sent")
     return {"sent_as": sending.key}
 
 

@@ -23,11 +23,11 @@ def submit_to_success_ms(server: Server) -> list[float]:
     return taken
 
 
-def commit_to_subscriber_ms(server: Server) -> list[float]:
-    """A talking job on one worker, no-op jobs on the other: from each event's write, its commit included, to its
-    arrival. What the worker kept it for company before that is not counted."""
+def commit_to_subscriber_ms(server: Server, company: int = 3_000) -> list[float]:
+    """A talking job on one worker, ``company`` no-op jobs on the other: from each event's write, its commit
+    included, to its arrival. How long the worker gathered others to write with it is not counted."""
     talker = server.submit({"stages": [{"name": "talk", "seconds": TALK_S, "events": EVENTS}]})
-    load(server, 3_000, "probe")
+    load(server, company, "probe")
     arrived: dict[int, float] = {}
     with server.http.stream("GET", f"/v1/jobs/async/job/{talker}/stream") as stream:
         live = False

@@ -12,6 +12,9 @@ from tests.bench.submitting import PAUSED, REQUESTS, load
 from tests.bench.throughput import jobs_per_second
 from tests.postgres_server import PostgresServer
 
+JOBS = 1_000
+"""At a hundred a second; a talking job has no more company than that for as long as it talks."""
+
 
 def bare_per_second(url: str, rows: int = 1_000) -> float:
     """Synced transactions of four inserts, one after the other."""
@@ -44,8 +47,8 @@ def measure() -> list[Figure]:
                 submits.append(load(server, REQUESTS, PAUSED))
         with running_server(JOBDECK_DB_URL=postgres.create()) as server:
             for _ in range(rounds(3, 1)):
-                jobs.append(jobs_per_second(server))
-                latencies.append(commit_to_subscriber_ms(server))
+                jobs.append(jobs_per_second(server, JOBS))
+                latencies.append(commit_to_subscriber_ms(server, JOBS))
                 server.wait_until_drained()
     finally:
         postgres.remove()

@@ -204,6 +204,37 @@ def test_a_slow_body_that_comes_on_and_a_late_answer_have_their_time() -> None:
     asyncio.run(walk())
 
 
+ASKED_AND_GONE: dict[str, tuple[bytes, int]] = {
+    "a request": (WHOLE, 1),
+    "a body": (START + b"Content-Length: 3\r\n\r\nyes", 1),
+    "a late answer": (b"GET /late" + HOST + b"\r\n", 1),
+    "several requests": (b"GET /late" + HOST + b"\r\n" + WHOLE + WHOLE, 3),
+    "half a body": (START + LONG + b"y", 0),
+    "half a head": (b"GET /", 0),
+    "half a request after another": (b"GET /late" + HOST + b"\r\n" + START + LONG, 0),
+    "nothing": (b"", 0),
+}
+"""What is sent before the caller says that it sends no more, and how many answers it gets."""
+
+
+@pytest.mark.parametrize("name", ASKED_AND_GONE)
+def test_who_sends_no_more_is_answered_what_it_asked_for_whole(name: str) -> None:
+    asked, answers = ASKED_AND_GONE[name]
+
+    async def walk() -> bytes:
+        async with serving() as server:
+            reader, writer = await connect(server)
+            writer.write(asked)
+            writer.write_eof()
+            received = await reader.read()  # the server ends the connection
+            writer.close()
+            return received
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        received = runner.run(walk())
+    assert received.count(FETCHED) == answers
+
+
 def test_who_asked_while_the_process_was_stopped_is_answered() -> None:
     async def walk() -> None:
         async with serving(BOUND_S) as server:

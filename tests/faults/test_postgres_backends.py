@@ -159,6 +159,21 @@ class Load:
         self._thread.join(30)
 
 
+def assert_outages_are_told_once(backend: RunningBackend) -> None:
+    """One line when the database goes, with the cause, and one when it is back, whoever missed it meanwhile."""
+    log = backend.log.read_text()
+    _in_turn(log, "the database cannot be used (", "the database can be used again")
+    assert "background duty" not in log
+    assert "Traceback" not in log
+    for worker_log in (backend.state_dir / "logs").glob("w*.log"):
+        _in_turn(worker_log.read_text(), "heartbeats are not written", "heartbeats are written again")
+
+
+def _in_turn(log: str, gone: str, back: str) -> None:
+    told = [gone if gone in line else back for line in log.splitlines() if gone in line or back in line]
+    assert told in ([gone, back], [gone, back] * 2), log
+
+
 def test_r24_a_database_that_crashes_for_five_seconds_and_is_restarted_under_load_loses_nothing(
     start, server: PostgresServer
 ) -> None:
@@ -186,6 +201,7 @@ def test_r24_a_database_that_crashes_for_five_seconds_and_is_restarted_under_loa
     assert load.refusals
     assert all("retry-after" in answer.headers for answer in load.refusals)
     assert PASSWORD not in everything_said(backend)
+    assert_outages_are_told_once(backend)
     assert backend.epoch() == epoch, "the cluster did not notice"
     for job_id in running:
         assert [attempt.end_reason for attempt in backend.attempts(job_id)] == ["succeeded"]

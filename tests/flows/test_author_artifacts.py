@@ -325,7 +325,7 @@ def test_a_workflow_that_did_not_opt_in_has_no_directory_and_is_told_why(job: Au
     job.accept(graph(lambda _directory: None))
     failed = job.attempt()
     assert failed.status is Status.FAILURE
-    assert "artifacts=True" in str(failed.error)
+    assert '"artifacts": true in langgraph.json' in str(failed.error)
 
 
 @contextmanager

@@ -58,6 +58,15 @@ talk = StateGraph(Talk)
 talk.add_node("reply", reply)
 talk.add_edge(START, "reply")
 number = 7
+
+def leave(state):
+    from jobdeck_backend.workflows.context import job_context
+    (job_context().artifacts.directory / "note.txt").write_text("kept")
+    return {"answer": "left"}
+
+leaver = StateGraph(Whole, input_schema=Question, output_schema=Answer)
+leaver.add_node("leave", leave)
+leaver.add_edge(START, "leave")
 """
 LISTED = {
     "compiled": "./graphs.py:compiled",
@@ -72,6 +81,8 @@ LISTED = {
     "probe": "./graphs.py:compiled",
     "bad name": "./graphs.py:compiled",
     "shapeless": 3,
+    "leaver": {"path": "./graphs.py:leaver", "artifacts": True},
+    "undecided": {"path": "./graphs.py:leaver", "artifacts": "yes"},
 }
 
 
@@ -138,6 +149,19 @@ def test_schemas_and_stages_are_listed(backend) -> None:
     assert agents["compiled"]["input_schema"] == views["compiled"]["input_schema"]
 
 
+def test_a_workflow_that_says_so_leaves_files_behind_and_is_shown_to(backend) -> None:
+    views = {one["name"]: one for one in backend.http.get("/v1/ops/workflows").json()["workflows"]}
+    shown = {
+        name: views[name]["artifacts"] for name in ("leaver", "compiled", "from_package", "contract_review")
+    }
+    assert shown == {"leaver": True, "compiled": False, "from_package": False, "contract_review": True}
+    job_id = backend.submit_text('{"question": "why", "times": 2}', agent_type="leaver")
+    assert backend.wait_for(job_id)["outcome"] == "succeeded"
+    (left,) = backend.http.get(f"{JOBS}/job/{job_id}/artifacts").json()["artifacts"]
+    assert left["filename"] == "note.txt"
+    assert backend.http.get(left["content_url"]).text == "kept"
+
+
 def test_the_forecast_tells_of_them_and_a_strict_one_can_be_asked_about(backend) -> None:
     forecast = backend.http.get("/v1/ops/forecast", params={"agent_type": "talk"}).json()
     assert {one["workflow"] for one in forecast["workflows"]} >= {"talk", "from_package", "contract_review"}
@@ -158,6 +182,7 @@ def test_broken_ones_are_told_at_start_and_when_they_are_asked_for(backend) -> N
         "probe": "a built-in workflow has that name",
         "bad name": "letters, digits",
         "shapeless": "./file.py:graph",
+        "undecided": "true, or false",
     }
     assert broken.keys() == says.keys()
     told = backend.log.read_text()
@@ -182,6 +207,9 @@ def test_the_example_runs_as_its_readme_says(start_backend, tmp_path) -> None:
     assert sent == {"key": output["data"]["sent_as"], "answer": output["report"]}
     assert [one["state"] for one in backend.effects(job_id)] == ["confirmed"]
     assert "tool.start" in {frame.event for frame in backend.events(job_id)}
+    (left,) = backend.http.get(f"{JOBS}/job/{job_id}/artifacts").json()["artifacts"]
+    assert (left["filename"], left["title"]) == ("answer.md", "The answer as it was sent")
+    assert output["report"] in backend.http.get(left["content_url"]).text
 
     hurried = backend.submit_text("Hello", agent_type="ticket_triage", deadline_seconds=4)
     assert backend.wait_for(hurried)["outcome"] == "succeeded"

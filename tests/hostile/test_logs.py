@@ -32,6 +32,21 @@ def test_r38_job_text_reaches_no_log_as_an_escape_and_none_without_bound() -> No
     assert len(text) < 100_000
 
 
+SAY_WORDS = """
+import structlog
+from jobdeck_backend import logs
+from jobdeck_backend.recovery.plan import Act
+
+logs.configure()
+structlog.get_logger("jobdeck").info("recovery", act=Act.RESUME, job_id="one")
+"""
+
+
+def test_what_the_plan_calls_its_acts_is_logged_in_those_words() -> None:
+    said = subprocess.run([sys.executable, "-c", SAY_WORDS], capture_output=True, check=True, timeout=30)
+    assert "act='resume from checkpoint' job_id=one" in said.stderr.decode()
+
+
 TELL = """
 import logging
 import structlog

@@ -1,11 +1,12 @@
-"""Ids of callers' making: what is taken can be addressed, and is shown as it is."""
+"""Ids: the server's own stand together where their jobs do; callers' own are addressed and shown as they are."""
 
 import unicodedata
+from uuid import UUID
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jobdeck_backend.jobs.ids import LENGTH_MAX, check_id
+from jobdeck_backend.jobs.ids import LENGTH_MAX, check_id, new_id
 from jobdeck_tui.client.fields import ID_LIMIT
 from jobdeck_tui.text.sanitise import one_line
 
@@ -41,3 +42,19 @@ def test_ids_of_the_peers_clients_are_accepted(text: str) -> None:
 )
 def test_what_a_path_or_a_person_cannot_tell_is_refused(text: str) -> None:
     assert not accepted(text)
+
+
+def test_a_new_id_is_a_random_uuid_that_no_other_job_has() -> None:
+    ids = {new_id(1_700_000_000.0) for _ in range(10_000)}
+    assert len(ids) == 10_000
+    for text in ids:
+        assert str(UUID(text)) == text
+        assert UUID(text).version == 4
+
+
+def test_jobs_of_one_moment_are_neighbours_and_a_minute_s_are_spread_over_all_ids() -> None:
+    at = 1_700_000_000.0
+    assert len({new_id(at)[:3] for _ in range(100)}) == 1
+    seen = {new_id(at + number / 64)[:3] for number in range(4096)}
+    assert len(seen) == 4096
+    assert new_id(at)[:3] == new_id(at + 64)[:3]

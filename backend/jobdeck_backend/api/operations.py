@@ -76,6 +76,7 @@ def workflows() -> Response:
             "public": one.public,
             "origin": None if one.source is None else one.source.origin,
             "stages": one.stages,
+            "artifacts": one.artifacts,
             "input_schema": one.input_schema,
             "output_schema": one.output_schema,
         }

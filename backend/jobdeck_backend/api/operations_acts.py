@@ -2,7 +2,6 @@
 
 import asyncio
 from typing import Any
-from uuid import uuid4
 
 from fastapi import APIRouter, Response
 
@@ -12,6 +11,7 @@ from jobdeck_backend.api.times import parse
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import callback, effects, line, operators
 from jobdeck_backend.errors import InvalidInput, NotFound, Refused
+from jobdeck_backend.jobs.ids import new_id
 from jobdeck_backend.jobs.records import EffectState
 from jobdeck_backend.store import effects as ledger
 from jobdeck_backend.store import notifications
@@ -81,10 +81,10 @@ async def prioritise(job_id: str, wanted: act_schemas.Priority, serving: Serving
 @router.post("/jobs/{job_id}/clone", status_code=202, response_model=schemas.JobRow, responses=ACT)
 async def clone(job_id: str, serving: Serving, wanted: act_schemas.Clone = SAME) -> Response:
     """Submit the same request again under a new id; answers the new job."""
-    new_id = wanted.job_id or str(uuid4())
-    await _perform(serving, "clone", job_id, line.clone(new_id), wanted)
+    copy_id = wanted.job_id or new_id(now())
+    await _perform(serving, "clone", job_id, line.clone(copy_id), wanted)
     serving.dispatcher.wake()
-    (view,) = await asyncio.to_thread(serving.board.load, [new_id])
+    (view,) = await asyncio.to_thread(serving.board.load, [copy_id])
     return shapes.answer(shapes.job_row(view, now()), 202)
 
 

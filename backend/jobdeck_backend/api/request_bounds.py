@@ -56,6 +56,17 @@ class BoundedProtocol(HttpToolsProtocol):
             text = f"a request's head may have at most {HEAD_BYTES_MAX} bytes"
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, text)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The caller sends no more. What it asked for whole is answered, and the connection ends with the answer.
+
+        Whether it still listens cannot be told; once an answer has begun, it might be a stream to nobody.
+        """
+        if not self._is_answering() or self._begun or self.cycle.response_started:
+            return False  # closed
+        last = self.pipeline[0][0] if self.pipeline else self.cycle
+        last.keep_alive = False
+        return True
+
     def on_message_begin(self) -> None:
         """The first byte of a request."""
         self._begun, self._in_body = True, False

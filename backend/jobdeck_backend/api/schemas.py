@@ -304,6 +304,7 @@ class WorkflowView(BaseModel):
     public: bool
     origin: str | None = Field(description="the file or package that a user's own one comes from")
     stages: list[str]
+    artifacts: bool = Field(description="whether it leaves files behind")
     input_schema: dict[str, Any]
     output_schema: dict[str, Any]
 

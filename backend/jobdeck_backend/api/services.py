@@ -26,6 +26,7 @@ from jobdeck_backend.scheduling.workers import Workers
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.preferences import PreferenceStore
 from jobdeck_backend.store.writer import Writer
 from jobdeck_backend.upkeep.pruner import Pruner
 
@@ -51,6 +52,7 @@ class Services:
     workers: Workers
     pruner: Pruner
     artifact_files: ArtifactFiles
+    preferences: PreferenceStore
 
     async def look(self, read: Callable[[Connection], T]) -> T:
         """What a short read answers. SQLite is asked here: that takes less than the change of thread which a

@@ -2,7 +2,6 @@
 
 import asyncio
 from typing import Any
-from uuid import uuid4
 
 import orjson
 from fastapi import APIRouter, Response
@@ -14,8 +13,10 @@ from jobdeck_backend.api import workflow_schemas as schemas
 from jobdeck_backend.api.requests import checked, workflow_named
 from jobdeck_backend.api.services import Services, Serving, admit
 from jobdeck_backend.api.times import zulu_iso
+from jobdeck_backend.clock import now
 from jobdeck_backend.commands.transition import load
 from jobdeck_backend.errors import InvalidInput, JobExists, JobNotFound, NotFound
+from jobdeck_backend.jobs.ids import new_id
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.store import jobs
 from jobdeck_backend.store.tailer import Subscription
@@ -43,7 +44,7 @@ STATUS: dict[int | str, dict[str, Any]] = {404: {"description": "no such job"}}
 @router.post("/generate/async", response_model=None, status_code=202, responses=SUBMIT)
 async def submit(request: schemas.AsyncGenerateRequest, serving: Serving) -> Response:
     """Accept a job and, for up to ``sync_timeout`` seconds, wait for its end. A known id starts nothing (R2)."""
-    job_id = request.job_id or str(uuid4())
+    job_id = request.job_id or new_id(now())
     workflow = workflow_named(request.workflow)
     new = checked(
         serving,

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import uuid4
 
 import orjson
 from sqlalchemy import Connection
@@ -14,6 +13,7 @@ from jobdeck_backend.clock import LATEST
 from jobdeck_backend.commands import notices
 from jobdeck_backend.commands.admission import NO_TERMS, Terms, dispatch_deadline, keep_limits, own_deadline
 from jobdeck_backend.errors import InvalidInput, JobExists, NotEligible
+from jobdeck_backend.jobs.ids import new_id
 from jobdeck_backend.jobs.lifecycle import Verb
 from jobdeck_backend.jobs.records import Admission, Status, Transition
 from jobdeck_backend.store import admissions, events, jobs
@@ -63,7 +63,7 @@ def submit(tx: Connection, new: NewJob, now: float, terms: Terms = NO_TERMS) -> 
     Raises ``JobExists`` (with ``request_matches``), ``InvalidInput`` for an unknown predecessor or a deadline
     that has passed, ``NotEligible`` when the thread has a live job, and what ``commands.admission`` refuses with.
     """
-    job_id = new.job_id or str(uuid4())
+    job_id = new.job_id or new_id(now)
     if job_id in new.after:
         raise InvalidInput(f"job {job_id} cannot come after itself; nothing was stored")
     admission = admission_of(new, job_id, now)
@@ -86,7 +86,7 @@ def submit_together(tx: Connection, asked: Sequence[tuple[NewJob, float, Terms]]
     """
     if not all(new.is_plain and not terms.limited for new, _now, terms in asked):
         return None
-    accepted = [(new, admission_of(new, new.job_id or str(uuid4()), now)) for new, now, _terms in asked]
+    accepted = [(new, admission_of(new, new.job_id or new_id(now), now)) for new, now, _terms in asked]
     if any(admission.deadline is not None for _new, admission in accepted) and admissions.any_strict(tx):
         return None
     if not jobs.insert_admissions(tx, [admission for _new, admission in accepted]):

@@ -47,8 +47,8 @@ class Sender(Loop):
         self._sending: set[asyncio.Task[None]] = set()
 
     def hear(self, new: Sequence[StoredEvent]) -> None:
-        """Events of the log: an end or a hold may come with a callback."""
-        if any(event.status is not None and event.status != Status.RUNNING for event in new):
+        """Events of the log: an end or a hold may come with a callback, not a job's first, its acceptance."""
+        if any(event.status not in {None, Status.RUNNING} and event.seq > 1 for event in new):
             self.wake()
 
     async def run_once(self) -> None:

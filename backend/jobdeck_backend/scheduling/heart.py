@@ -5,6 +5,7 @@ Its own thread and connection, so that neither a blocked event loop nor a busy d
 
 import threading
 import time
+from collections.abc import Iterable
 from typing import Protocol
 
 import structlog
@@ -59,16 +60,28 @@ class Heart:
             self._watched.pop(watched, None)
 
     def _run(self) -> None:
+        failing = False
         while True:
             time.sleep(self._settings.cancel_look_s)
             with self._lock:
                 watched = list(self._watched.items())
-            for one, pulse in watched:
-                try:
-                    self._look(one, pulse)
-                except Exception as error:  # without this thread every job here would count as lost
-                    job_id = one.claim.job_id
-                    log.warning("heartbeat not written; tried again", job_id=job_id, error=cause_of(error))
+            failure = self._look_at_all(watched)
+            # Twice a second for as long as a database is away: once is enough to be read.
+            if failure is not None and not failing:
+                log.warning("heartbeats are not written; tried again", error=cause_of(failure))
+            elif failing and failure is None:
+                log.warning("heartbeats are written again")
+            failing = failure is not None
+
+    def _look_at_all(self, watched: Iterable[tuple[Watched, "_Pulse"]]) -> Exception | None:
+        """Look at each, whatever becomes of the others; the last failure, if there was one."""
+        failure = None
+        for one, pulse in watched:
+            try:
+                self._look(one, pulse)
+            except Exception as error:  # without this thread every job here would count as lost
+                failure = error
+        return failure
 
     def _look(self, one: Watched, pulse: "_Pulse") -> None:
         if not pulse.stopped:

@@ -102,7 +102,9 @@ class WorkerProcess:
         self.settings = settings
         self.database = Database(settings.database_place, synchronous="NORMAL")
         sources, _broken = read_sources(settings)
-        registry.install([Workflow(one.name, "", "", (), source=one) for one in sources])
+        registry.install(
+            [Workflow(one.name, "", "", (), artifacts=one.artifacts, source=one) for one in sources]
+        )
         self._follower = Follower()
         self._learn_the_time()
         self.heart = Heart(settings, self.database, self._follower)

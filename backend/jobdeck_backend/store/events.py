@@ -23,7 +23,7 @@ _TAKE_SEQUENCE = (
 _TAKE_FENCED = Prepared(
     _TAKE_SEQUENCE.where(jobs.c.fence == bindparam("owner_fence"), jobs.c.status == literal(Status.RUNNING))
 )
-_INSERT = Prepared(events.insert())
+_INSERT = Prepared(events.insert().inline())  # nobody asks for the position it gets
 _AFTER = (
     select(*_EVENT)
     .where(events.c.job_id == bindparam("id"), events.c.seq > bindparam("after", type_=BigInteger))

@@ -31,13 +31,13 @@ _ADMISSION = [admissions.c[field.name] for field in fields(Admission)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
 _STAGE = [stages.c[field.name] for field in fields(StageRun)]
 
-_INSERT_ADMISSION = (
+_INSERT_ADMISSION = Prepared(
     insert(admissions)
     .on_conflict_do_nothing(index_elements=["job_id"])
     .execution_options(preserve_rowcount=True)
 )
-_INSERT_JOB = jobs.insert()
-_INSERT_TRANSITION = Prepared(transitions.insert())
+_INSERT_JOB = Prepared(jobs.insert())
+_INSERT_TRANSITION = Prepared(transitions.insert().inline())  # nobody asks for the number it gets
 _LOAD_JOB = select(*_JOB).where(jobs.c.job_id == bindparam("id"))
 _LOCK_JOB = _LOAD_JOB.with_for_update()
 _LOAD_ADMISSION = select(*_ADMISSION).where(admissions.c.job_id == bindparam("id"))
@@ -98,20 +98,13 @@ _STATE_OF_CLAIM = (
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
-_STATUS = (
-    select(
-        jobs.c.status,
-        admissions.c.agent_type,
-        jobs.c.error,
-        admissions.c.accepted_at,
-        admissions.c.outcome,
-        admissions.c.deadline,
-        admissions.c.thread_id,
-        jobs.c.attempt,
-        jobs.c.started_at,
-        admissions.c.finished_at,
-        jobs.c.worker,
-    )
+_STATUS_COLUMNS = (
+    *(jobs.c[name] for name in ("status", "error", "attempt", "started_at", "worker")),
+    *(admissions.c[name] for name in ("agent_type", "accepted_at", "outcome", "deadline", "thread_id")),
+    admissions.c.finished_at,
+)
+_STATUS = Prepared(
+    select(*_STATUS_COLUMNS)
     .join(admissions, admissions.c.job_id == jobs.c.job_id)
     .where(jobs.c.job_id == bindparam("id"))
 )
@@ -130,12 +123,12 @@ def _job(row: Sequence[Any]) -> Job:
 
 def insert_admission(tx: Connection, admission: Admission) -> bool:
     """Store the promise; False when the id is taken. Raises ``IntegrityError`` when its thread is in use."""
-    return tx.execute(_INSERT_ADMISSION, columns_of(admission)).rowcount == 1
+    return _INSERT_ADMISSION.run(tx, columns_of(admission)) == 1
 
 
 def insert_admissions(tx: Connection, new: Sequence[Admission]) -> bool:
     """Store many promises; False when an id was taken, and then not all. Raises ``IntegrityError`` likewise."""
-    return tx.execute(_INSERT_ADMISSION, [columns_of(one) for one in new]).rowcount == len(new)
+    return _INSERT_ADMISSION.run(tx, *map(columns_of, new)) == len(new)
 
 
 def first_row(
@@ -158,7 +151,7 @@ def first_row(
 
 def insert_jobs(tx: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Store new job records."""
-    tx.execute(_INSERT_JOB, rows)
+    _INSERT_JOB.run(tx, *rows)
 
 
 def load_job(tx: Connection, job_id: str) -> Job | None:
@@ -181,8 +174,9 @@ def load_both(tx: Connection, job_id: str) -> tuple[Admission, Job] | None:
 
 def load_status(tx: Connection, job_id: str) -> dict[str, Any] | None:
     """What is asked most often of a job, by column, in one statement; None for an unknown one."""
-    row = tx.execute(_STATUS, {"id": job_id}).first()
-    return None if row is None else dict(row._mapping)
+    row = _STATUS.first(tx, {"id": job_id})
+    names = (column.name for column in _STATUS_COLUMNS)
+    return None if row is None else dict(zip(names, row, strict=True))
 
 
 def update_job(tx: Connection, expected: Job, **columns: Any) -> bool:

@@ -13,7 +13,7 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.store import integrity
 from jobdeck_backend.store.engine import Database, cause_of
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest revision in ``migrations/versions``; a test holds the two together."""
 
 EXIT_DATABASE = 13

@@ -278,6 +278,16 @@ queues = Table(
     Column("paused_by", String(128)),
 )
 
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("tenant", String(256), primary_key=True),
+    Column("user", String(256), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("revision", Integer, nullable=False),
+    Column("value", Text, nullable=False),
+)
+
 audit = Table(
     "audit",
     metadata,

@@ -9,16 +9,13 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import structlog
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.jobs.records import Status, StoredEvent
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.store import events, places
-from jobdeck_backend.store.engine import Database, cause_of
+from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.following import IDLE_LOOK_S, follower
-
-log = structlog.get_logger(__name__)
 
 BACKLOG_MAX = 2_000
 BACKLOG_CHARS_MAX = 8 << 20
@@ -109,7 +106,6 @@ class Tailer(Loop):
         self._database = database
         self._follower = follower(database)
         self._told_mode = self._follower.mode
-        self._failure = ""
         self._subscriptions: dict[str, set[Subscription]] = defaultdict(set)
         self._listeners: list[Callable[[Sequence[StoredEvent]], None]] = []
         self.place = places.START
@@ -176,13 +172,11 @@ class Tailer(Loop):
             async for page, place in self._follower.pages(self.place):
                 self.place = place
                 self._deliver(page)
-            self._failure = ""
-        except DBAPIError as error:
-            if self._failure != (failure := cause_of(error)):
-                log.warning("the log could not be read; tried again", error=failure)
-            self._failure = failure
+        except DBAPIError:
             self._follower.disconnect()
-        self.interval_s = self._follower.look_s
+            raise
+        finally:
+            self.interval_s = self._follower.look_s
 
     def _woken(self) -> None:
         if self.mode != self._told_mode:

@@ -46,28 +46,29 @@ def may_pass(error: BaseException) -> bool:
 def trouble_of(error: BaseException, name: str, path: Path | None) -> Unavailable:
     """The refusal for an error of the database called ``name``, in the file ``path`` where it is one."""
     cause = _origin(error)
+    said = " ".join(str(cause).split())
     code, state = getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, getattr(cause, "sqlstate", None)
     if _is_damage(cause):
         return DatabaseDamaged(
-            f"the database {name} is damaged ({cause}); nothing is stored in it: stop the server, "
+            f"the database {name} is damaged ({said}); nothing is stored in it: stop the server, "
             "move the file away and restore a backup"
         )
     if code == sqlite3.SQLITE_FULL or state == _FULL_STATE or not _has_room(path):
         disk = name if path is None else path.parent
         return StorageFull(
-            f"there is no room left on the disk of {disk} ({cause}); nothing is stored until there is some, "
+            f"there is no room left on the disk of {disk} ({said}); nothing is stored until there is some, "
             "then it goes on by itself"
         )
     if code == sqlite3.SQLITE_READONLY or state in _READ_ONLY_STATES or not _is_writable(path):
         return DatabaseReadOnly(
-            f"the database {name} is read-only ({cause}); nothing is stored until it can be written, "
+            f"the database {name} is read-only ({said}); nothing is stored until it can be written, "
             "then it goes on by itself"
         )
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return DatabaseLocked(
             f"another process keeps the database {name} locked; nothing is stored until it lets go of it"
         )
-    return Unavailable(f"the database cannot be used ({cause}); nothing was stored")
+    return Unavailable(f"the database cannot be used ({said}); nothing was stored")
 
 
 def _origin(error: BaseException) -> Any:

@@ -116,7 +116,10 @@ class JobContext:
     def artifacts(self) -> Artifacts:
         """Where files go that outlive the job. Raises ``LookupError`` when the workflow did not opt in."""
         if self.opted_artifacts is None:
-            raise LookupError("this workflow is registered without artifacts=True, so its files are not kept")
+            raise LookupError(
+                'this workflow does not say that it leaves files behind ("artifacts": true in langgraph.json), so '
+                "none are kept"
+            )
         return self.opted_artifacts
 
     def log(self, text: str) -> None:

@@ -63,6 +63,7 @@ def _workflow(source: Source, about: Mapping[str, Any]) -> Workflow:
         count_stages=None if about["linear"] else lambda _text: None,
         input_schema=schema,
         output_schema=about["output_schema"],
+        artifacts=source.artifacts,
         source=source,
     )
 

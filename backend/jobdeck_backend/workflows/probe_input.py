@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 from jobdeck_backend.jobs.records import Policy
@@ -58,6 +59,7 @@ class ProbeInput:
     output: Any = None
 
 
+@lru_cache(maxsize=4)  # it is checked, and then its stages are counted
 def parse_probe(request: str) -> ProbeInput:
     """Read a probe's input. Raises ``ValueError`` with a sentence for the caller."""
     try:

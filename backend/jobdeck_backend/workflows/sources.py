@@ -1,13 +1,13 @@
 """Where users' own workflows come from: ``langgraph.json`` and installed packages. Nothing of theirs is imported.
 
 ``langgraph.json`` is read as LangGraph's own tools do: ``{"graphs": {"name": "./file.py:graph"}}``, its directory
-and the local ``dependencies`` being where imports are looked for. Its ``env`` is not read: keys come from the
-environment.
+and the local ``dependencies`` being where imports are looked for. A graph may be an object of ``path``,
+``description`` and jobdeck's own ``artifacts``. Its ``env`` is not read: keys come from the environment.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -30,6 +30,8 @@ class Source:
     paths: tuple[str, ...] = ()
     """Where its imports are looked for."""
     description: str = ""
+    artifacts: bool = False
+    """Whether its author says that it leaves files behind (R31)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def read_sources(settings: Settings) -> tuple[list[Source], list[Broken]]:
 def _installed() -> Iterator[Source | Broken]:
     for point in entry_points(group=GROUP):
         origin = f"package {point.dist.name}" if point.dist else "an installed package"
-        yield _checked(point.name, point.value, origin, (), "")
+        yield _checked(point.name, {"path": point.value}, origin, ())
 
 
 def _listed(path: Path) -> Iterator[Source | Broken]:
@@ -77,18 +79,18 @@ def _listed(path: Path) -> Iterator[Source | Broken]:
         return
     local = [str((path.parent / one).resolve()) for one in dependencies if one.startswith(".")]
     for name, value in graphs.items():
-        target = value.get("path") if isinstance(value, dict) else value
-        description = value.get("description", "") if isinstance(value, dict) else ""
-        yield _checked(name, target, str(path), (str(path.parent), *local), str(description))
+        given = value if isinstance(value, dict) else {"path": value}
+        yield _checked(name, given, str(path), (str(path.parent), *local))
 
 
-def _checked(
-    name: str, target: Any, origin: str, paths: tuple[str, ...], description: str
-) -> Source | Broken:
+def _checked(name: str, given: Mapping[str, Any], origin: str, paths: tuple[str, ...]) -> Source | Broken:
+    target, artifacts = given.get("path"), given.get("artifacts", False)
     if not _NAME.fullmatch(name):
         return Broken(
             name, origin, "a workflow's name is 1 to 64 letters, digits, dots, - or _, no dot first"
         )
     if not isinstance(target, str) or not all(target.rpartition(":")):
         return Broken(name, origin, 'it is not given as "./file.py:graph" or "package.module:graph"')
-    return Source(name, target, origin, paths, description)
+    if not isinstance(artifacts, bool):
+        return Broken(name, origin, '"artifacts" says true, or false, whether it leaves files behind')
+    return Source(name, target, origin, paths, str(given.get("description", "")), artifacts)
