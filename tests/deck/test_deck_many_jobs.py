@@ -31,9 +31,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> None:
     async def go() -> None:
         async with deck_on(url) as pilot:
-            await until(pilot, lambda: f"server: first 500 of {COUNT:,}" in screen_text(pilot))
+            await until(pilot, lambda: f"server: first 200 of {COUNT:,}" in screen_text(pilot))
             deck = program(pilot).deck
-            assert len(deck.jobs) == 500
+            assert len(deck.jobs) == 200
             assert "FAILED" in lines(pilot)[6]  # by risk: what failed a moment ago, before what has time left
             await press(pilot, "slash")
             await burst(pilot, "state:failed queue:queue-1")
@@ -53,7 +53,7 @@ def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> 
             await press(pilot, "S", "escape")
             await until(pilot, lambda: f"many-{COUNT - 1:06d}" in screen_text(pilot))
             await press(pilot, "G")
-            await until(pilot, lambda: len(deck.jobs) == 1_000)
+            await until(pilot, lambda: len(deck.jobs) == 700)
             await press(pilot, "A")
             assert f"not all {COUNT / 1000:.1f}k that match" in screen_text(pilot)
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_backend.jobs.forecast import Forecast, ServiceTime, forecast, service_times
+from jobdeck_backend.jobs.orders import STATE_RANK, Order, Place
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.jobs.states import State, state_of
 from jobdeck_backend.jobs.view import JobSource, JobView
@@ -104,6 +105,27 @@ class Board:
         return [
             view for sources in search.pages(tx, at) for view in self.views(tx, sources) if matches(view, at)
         ]
+
+    def unfinished(
+        self, tx: Connection, order: Order, after: Place | None, limit: int
+    ) -> tuple[int, list[JobView]]:
+        """How many jobs are unfinished, and the first of them behind a place in an order by state or by slack.
+
+        Only these are read; of the others no more than their place in the line. Raises ``TypeError`` for a place
+        of another order.
+        """
+        line, blocked, snapshot = figures.line(tx), figures.open_predecessors(tx), self._snapshot()
+        finishes = self.picture_in(tx).forecast.finishes
+
+        def place(row: LineRow) -> Place:
+            if order.name == "state":
+                return STATE_RANK[_state(row, blocked, snapshot)], row.job_id
+            finish = finishes.get(row.job_id)
+            return None if finish is None or row.deadline is None else row.deadline - finish, row.job_id
+
+        places = [one for one in map(place, line) if after is None or order.is_behind(one, after)]
+        ids = [job_id for _value, job_id in order.sort_places(places)[:limit]]
+        return len(line), order.sort(self.views(tx, rows.load(tx, ids)))
 
     def load(self, job_ids: Sequence[str]) -> list[JobView]:
         """The rows of these jobs as they are now; unknown ids have none."""

@@ -56,9 +56,7 @@ def list_jobs(
         if search.rest or order.name not in SORTS | SORTS_OF_FINISHED:
             matching, found = _ask_rows(serving, tx, search, order, place, at)
         elif order.name in SORTS_OF_FINISHED:
-            unfinished, live = _ask_rows(serving, tx, search.only(finished=False), order, place, at)
-            ended, past = _ask_records(serving, tx, search.only(finished=True), sort, place, limit + 1, at)
-            matching, found = unfinished + ended, order.sort([*live, *past])
+            matching, found = _ask_both(serving, tx, search, order, sort, place, limit + 1, at)
         else:
             matching, found = _ask_records(serving, tx, search, sort, place, limit + 1, at)
     shown = found[:limit]
@@ -90,6 +88,30 @@ def _ask_records(
     return matching, serving.board.views(tx, sources)
 
 
+def _ask_both(
+    serving: Services,
+    tx: Connection,
+    search: Search,
+    order: Order,
+    sort: str,
+    place: Place | None,
+    count: int,
+    at: float,
+) -> tuple[int, list[JobView]]:
+    """The same where the records tell the order of finished jobs alone."""
+    if search.where:
+        unfinished, live = _ask_rows(serving, tx, search.only(finished=False), order, place, at)
+    else:
+        try:
+            unfinished, live = serving.board.unfinished(tx, order, place, count)
+        except TypeError:
+            raise _bad_cursor() from None
+        if order.begins_unfinished and len(live) >= count:
+            return rows.total(tx), live  # a page without a finished job, of which there can be any number
+    ended, past = _ask_records(serving, tx, search.only(finished=True), sort, place, count, at)
+    return unfinished + ended, order.sort([*live, *past])
+
+
 def _ask_rows(
     serving: Services, tx: Connection, search: Search, order: Order, place: Place | None, at: float
 ) -> tuple[int, list[JobView]]:
@@ -99,7 +121,7 @@ def _ask_rows(
     if place is None:
         return len(matching), ordered
     try:
-        return len(matching), [view for view in ordered if order.is_behind(view, place)]
+        return len(matching), [view for view in ordered if order.is_behind(order.place(view), place)]
     except TypeError:
         raise _bad_cursor() from None
 

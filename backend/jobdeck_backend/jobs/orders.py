@@ -1,6 +1,6 @@
 """The orders a list of jobs can have, and the place in one that a cursor marks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jobdeck_backend.errors import InvalidInput
@@ -65,6 +65,8 @@ class Order:
         self.name = name
         self._of, self._now = _KEYS[name], now
         self._descending = sort.startswith("-")
+        self.begins_unfinished = name == "slack" or sort == "state"
+        """Whether no finished job comes before one that is not."""
 
     def _key(self, view: JobView) -> Any:
         return self._of(view, self._now)
@@ -73,19 +75,25 @@ class Order:
         """Where a row stands."""
         return self._key(view), view.source.job_id
 
-    def sort(self, views: list[JobView]) -> list[JobView]:
+    def sort(self, views: Sequence[JobView]) -> list[JobView]:
         """The rows in this order; equal ones by id, in the same direction."""
-        with_value = [view for view in views if self._key(view) is not None]
-        without = [view for view in views if self._key(view) is None]
-        with_value.sort(key=self.place, reverse=self._descending)
-        without.sort(key=lambda view: view.source.job_id, reverse=self._descending)
+        by_id = {view.source.job_id: view for view in views}
+        return [by_id[job_id] for _value, job_id in self.sort_places(map(self.place, views))]
+
+    def sort_places(self, places: Iterable[Place]) -> list[Place]:
+        """The places of some rows, from the first on."""
+        with_value: list[Place] = []
+        without: list[Place] = []
+        for place in places:
+            (without if place[0] is None else with_value).append(place)
+        with_value.sort(reverse=self._descending)
+        without.sort(key=lambda place: place[1], reverse=self._descending)
         return with_value + without
 
-    def is_behind(self, view: JobView, place: Place) -> bool:
-        """Whether a row comes after the place. Raises ``TypeError`` for a place of another order."""
-        value, job_id = self.place(view)
-        if value is None or place[0] is None:
-            if (value is None) != (place[0] is None):
-                return value is None
-            return job_id < place[1] if self._descending else job_id > place[1]
-        return (value, job_id) < place if self._descending else (value, job_id) > place
+    def is_behind(self, place: Place, other: Place) -> bool:
+        """Whether a place comes after the other. Raises ``TypeError`` for a place of another order."""
+        if place[0] is None or other[0] is None:
+            if (place[0] is None) != (other[0] is None):
+                return place[0] is None
+            return place[1] < other[1] if self._descending else place[1] > other[1]
+        return place < other if self._descending else place > other

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 LISTED_MAX = 10_000
 """With more jobs than that the server filters and sorts, and the deck asks for the rows it shows."""
-ROWS_AT_FIRST = 500
+ROWS_AT_FIRST = 200
 MORE_ROWS = 500
 MORE_WITHIN_ROWS = 100
 """So near the end of the rows that are here, more are asked for."""
@@ -96,7 +96,7 @@ class ServerList:
         self._answered_at = now
 
     def words(self, column: str) -> str:
-        """Say what the list is, as in ``server: first 500 of 39,000``."""
+        """Say what the list is, as in ``server: first 200 of 39,000``."""
         if self.trouble:
             return f"the server's list could not be read, trying again: {self.trouble}"
         if not self.read:

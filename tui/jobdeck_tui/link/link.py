@@ -1,7 +1,6 @@
 """The link to one server: reaches it, follows its feed for ever, and holds the parts that read and send."""
 
 import asyncio
-import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,7 +60,6 @@ class Link:
     async def _run(self) -> None:
         """Reaches the server, then follows its feed for ever."""
         await asyncio.to_thread(_import_client)
-        gc.freeze()  # all these modules stay for good: looking through them again and again would stall the loop
         if self._wire.deck.without_backend:
             self._wire.ready.set()
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.server_list import LISTED_MAX
 from jobdeck_tui.deck_log import log
+from jobdeck_tui.link.garbage import settle
 from jobdeck_tui.link.wire import Wire
 
 AGAIN_SECONDS = 2.0
@@ -68,4 +69,5 @@ class Listing:
         log.info("%d jobs listed", len(self._known))
         self._under_way = False
         self._known.clear()
+        settle()
         deck.fresh = True
