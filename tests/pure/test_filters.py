@@ -106,7 +106,7 @@ def test_pages_of_an_order_are_the_whole_list_once(sort: str, rows: list[JobView
     while page:
         paged += page
         place = order.place(page[-1])
-        page = [row for row in order.sort(rows) if order.is_behind(row, place)][:size]
+        page = [row for row in order.sort(rows) if order.is_behind(order.place(row), place)][:size]
     assert paged == order.sort(rows)
 
 
