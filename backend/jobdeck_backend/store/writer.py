@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.errors import DatabaseLocked, Unavailable
-from jobdeck_backend.store.engine import Database, cause_of, quick_statement
-from jobdeck_backend.store.trouble import is_trouble
+from jobdeck_backend.store.engine import Database, quick_statement
+from jobdeck_backend.store.trouble import cause_of, is_trouble
 
 T = TypeVar("T")
 
