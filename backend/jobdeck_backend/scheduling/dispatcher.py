@@ -123,7 +123,7 @@ class Dispatcher(Loop):
         if self._cluster.state not in {"up", "suspect"} or client is None or snapshot is None:
             return
         await self._let_go()
-        await self._narrow(snapshot.only_on)
+        await self._follow_cluster(snapshot.only_on)
         if now() < self._rests_until:
             return
         window = self._window
@@ -181,9 +181,9 @@ class Dispatcher(Loop):
             self._anything = True
             await self._writer.submit(delivery.take_back, unstarted)
 
-    async def _narrow(self, only_on: frozenset[str] | None) -> None:
-        """Other workers may be given jobs than before, or other backends could run them: what waits for the former
-        workers is given anew."""
+    async def _follow_cluster(self, only_on: frozenset[str] | None) -> None:
+        """Where other workers than before may be given jobs, or the window is another, what waits in Dask is given
+        anew."""
         # Dask keeps nothing back that may go to some workers only: then there is no window beyond the slots.
         window = self._settings.dispatch_window if only_on is None and not self._has_rivals() else 0
         if (only_on, window) == (self._only_on, self._window):
