@@ -1,22 +1,16 @@
 """Real processes for the deck's tests, and waiting for what they do."""
 
 import os
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import running_backend
 from running_backend import RunningBackend
 
 
-def wait_until(condition, seconds=30.0):
-    """Look until ``condition()`` gives something true, and give that."""
-    give_up_at = time.monotonic() + seconds
-    while time.monotonic() < give_up_at:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"not within {seconds} s")
+def wait_until(condition):
+    """As other tests wait, but longer: here several programs take part."""
+    return running_backend.wait_until(condition, 30.0)
 
 
 def is_alive(pid):

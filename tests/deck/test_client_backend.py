@@ -14,17 +14,8 @@ from jobdeck_tui.client.feed import ActSeen, Connected, EventSeen, Feed, JobsCha
 from jobdeck_tui.client.stream import EventArrived, JobStream
 from jobdeck_tui.core.agreement import Agreement, dask_unfinished, records_unfinished
 
-from .processes import backend
-
 LONG = json.dumps({"stages": [{"name": "wait", "seconds": 60}]})
 SHORT = json.dumps({"stages": [{"name": "read", "seconds": 0.1}]})
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    """A backend of two workers."""
-    with backend(tmp_path_factory.mktemp("client") / "state") as instance:
-        yield instance.url
 
 
 def asking(url, work):

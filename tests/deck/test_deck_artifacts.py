@@ -22,8 +22,8 @@ from jobdeck_tui.widgets.text_pane import TextPane
 from tests.hostile.corpus import HOSTILE
 
 from .deck_driver import NOW, press, screen_text
+from .live_deck import choose, deck_on, on_row, submit, until
 from .processes import backend, wait_until
-from .test_deck_live import choose, deck_on, on_row, submit, until
 
 TWO = {"stages": [{"name": "first", "artifact_bytes": 3_000}, {"name": "second", "artifact_bytes": 500}]}
 ROW = {

@@ -14,10 +14,10 @@ from jobdeck_tui.screens.verdict import VerdictDialog
 from textual.pilot import Pilot
 
 from .deck_driver import press, program, screen_text
+from .live_deck import choose, deck_on, on_row, submit, until
 from .lossy import lossy
 from .processes import backend
 from .test_deck_effects import held
-from .test_deck_live import choose, deck_on, on_row, submit, until
 
 WAITS = {"stages": [{"name": "only", "seconds": 0.1}]}
 MANY = 23

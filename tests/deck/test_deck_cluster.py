@@ -29,7 +29,7 @@ from .deck_driver import (
     running,
     screen_text,
 )
-from .test_deck_live import until
+from .live_deck import until
 from .wayward import answer, wayward
 
 TASK_SECONDS = 2.0

@@ -4,14 +4,13 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 from jobdeck_tui.cli import run
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.decode import effect as decode_effect
 from jobdeck_tui.client.errors import Refused
-from jobdeck_tui.client.models import Effect, JobDetail
+from jobdeck_tui.client.models import Effect
 from jobdeck_tui.core.effect_rows import effect_rows, uncertain
 from jobdeck_tui.screens.job import JobScreen
 from jobdeck_tui.screens.verdict import VerdictDialog
@@ -21,8 +20,8 @@ from jobdeck_tui.widgets.text_pane import TextPane
 from tests.hostile.corpus import HOSTILE
 
 from .deck_driver import NOW, press, screen_text
-from .processes import backend, wait_until
-from .test_deck_live import choose, deck_on, on_row, submit, until
+from .live_deck import choose, deck_on, detail, on_row, submit, until
+from .processes import wait_until
 
 PAY = {"stages": [{"name": "pay", "effect": {"key": "charge", "hang": True}}], "output": "paid"}
 ONE = Effect(
@@ -43,27 +42,14 @@ ONE = Effect(
 )
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("effects") / "state") as instance:
-        yield instance.url
-
-
 def held(url: str, job_id: str) -> str:
     """A job whose worker died in its call; answers the effect's key."""
 
-    def detail() -> JobDetail:
-        async def read() -> JobDetail:
-            async with Api(url) as api:
-                return await api.job(job_id)
-
-        return asyncio.run(read())
-
     asyncio.run(submit(url, job_id, PAY))
     # Its intent is on record before the call; a kill between the two leaves it as uncertain.
-    (effect,) = wait_until(lambda: detail().effects)
-    os.kill(detail().attempts[-1].pid, signal.SIGKILL)
-    wait_until(lambda: detail().job.state == "held")
+    (effect,) = wait_until(lambda: detail(url, job_id).effects)
+    os.kill(detail(url, job_id).attempts[-1].pid, signal.SIGKILL)
+    wait_until(lambda: detail(url, job_id).job.state == "held")
     return effect.key
 
 

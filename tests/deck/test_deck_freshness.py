@@ -10,9 +10,9 @@ from jobdeck_tui.reaching import Reaching
 from textual.pilot import Pilot
 
 from .deck_driver import lines, press, program, screen_text
+from .live_deck import choose, deck_on, on_row, submit, until
 from .lossy import lossy
 from .processes import backend
-from .test_deck_live import choose, deck_on, on_row, submit, until
 from .wayward import answer, wayward
 
 WAITS = {"stages": [{"name": "only", "seconds": 0.1}]}

@@ -2,34 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 
 import pytest
 from jobdeck_tui.cli import run
 from jobdeck_tui.client.api import Api
-from jobdeck_tui.client.models import Job
 from jobdeck_tui.screens.dialogs import Question
 from jobdeck_tui.screens.job import JobScreen
 
 from .deck_driver import a_deck, a_job, in_a_deck, lines, press, program, running, screen_text
-from .processes import backend, wait_until
-from .test_deck_live import LONG, choose, deck_on, on_row, submit, until
+from .live_deck import LONG, choose, deck_on, detail, on_row, submit, until
+from .processes import wait_until
 
 ONE = {"stages": [{"name": "one"}], "output": "said"}
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("line") / "state") as instance:
-        yield instance.url
-
-
-def read(url: str, job_id: str) -> Job:
-    async def go() -> Job:
-        async with Api(url) as api:
-            return (await api.job(job_id)).job
-
-    return asyncio.run(go())
 
 
 async def set_paused(url: str, *, paused: bool) -> None:
@@ -52,7 +36,7 @@ def test_a_waiting_job_is_moved_by_plus_and_minus_and_each_press_is_answered(url
         await set_paused(url, paused=False)
 
     asyncio.run(go())
-    wait_until(lambda: read(url, "to-move").state == "succeeded")
+    wait_until(lambda: detail(url, "to-move").job.state == "succeeded")
 
 
 @in_a_deck
@@ -65,7 +49,7 @@ async def test_a_running_or_finished_job_has_no_place_in_the_line_and_is_told_so
 
 def test_a_job_is_submitted_again_after_a_question_and_the_audit_shows_it(url: str) -> None:
     asyncio.run(submit(url, "to-repeat", ONE))
-    wait_until(lambda: read(url, "to-repeat").state == "succeeded")
+    wait_until(lambda: detail(url, "to-repeat").job.state == "succeeded")
 
     async def go() -> None:
         async with deck_on(url) as pilot:
@@ -114,7 +98,7 @@ def test_the_command_line_clones_moves_and_reads_the_audit(
     (act,) = json.loads(capsys.readouterr().out)["acts"]
     assert (act["act"], act["result"]) == ("priority", "refused: changed")
     asyncio.run(set_paused(url, paused=False))
-    wait_until(lambda: read(url, "copied").state == "succeeded")
+    wait_until(lambda: detail(url, "copied").job.state == "succeeded")
 
 
 def test_r37_a_job_that_starts_within_the_grace_of_its_cancel_is_cancelled_all_the_same(url: str) -> None:
@@ -133,4 +117,4 @@ def test_r37_a_job_that_starts_within_the_grace_of_its_cancel_is_cancelled_all_t
             await until(pilot, lambda: on_row(pilot, "starts-now", "CANCELLED"))
 
     asyncio.run(go())
-    assert read(url, "starts-now").state == "cancelled"
+    assert detail(url, "starts-now").job.state == "cancelled"

@@ -1,67 +1,15 @@
 """The deck on a real backend: an operator's keys, real jobs, and what the screen says of them."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 
-import pytest
-from jobdeck_tui.app import DeckApp
-from jobdeck_tui.client.api import Api
 from jobdeck_tui.core.acts import Phase
-from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.screens.job import JobScreen
-from jobdeck_tui.screens.jobs import JobsScreen
 from jobdeck_tui.widgets.text_pane import TextPane
-from textual.pilot import Pilot
 
 from .deck_driver import lines, press, program, screen_text
-from .processes import backend
+from .live_deck import LONG, choose, deck_on, on_row, submit, until
 
-LONG = {"stages": [{"name": "first", "seconds": 0.1}, {"name": "second", "seconds": 60}]}
 SHORT = {"stages": [{"name": "first", "seconds": 0.1}, {"name": "last", "seconds": 0.1}], "output": "the end"}
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A backend of its own."""
-    with backend(tmp_path_factory.mktemp("deck") / "state") as instance:
-        yield instance.url
-
-
-@asynccontextmanager
-async def deck_on(url: str, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Pilot[int]]:
-    app = DeckApp(Reaching(url))
-    async with asyncio.timeout(100), app.run_test(size=size, notifications=True) as pilot:
-        await until(pilot, lambda: "✔ LIVE" in screen_text(pilot))
-        yield pilot
-
-
-async def until(pilot: Pilot[int], condition: Callable[[], object], seconds: float = 40.0) -> None:
-    """Waits for a condition, and shows the screen where it never holds."""
-    try:
-        async with asyncio.timeout(seconds):
-            while not condition():
-                await pilot.pause(0.1)
-    except TimeoutError:
-        pytest.fail("\n".join(lines(pilot)))
-
-
-async def submit(url: str, job_id: str, work: dict[str, object], **more: object) -> None:
-    async with Api(url) as api:
-        await api.submit({"agent_type": "probe", "input": json.dumps(work), "job_id": job_id} | more)
-
-
-def on_row(pilot: Pilot[int], job_id: str, *words: str) -> bool:
-    return any(job_id in line and all(word in line for word in words) for line in lines(pilot))
-
-
-async def choose(pilot: Pilot[int], job_id: str) -> None:
-    def chosen() -> bool:
-        front = program(pilot).front()
-        return isinstance(front, JobsScreen) and front.table.move_to_id(job_id)
-
-    await until(pilot, chosen)
 
 
 def test_a_job_is_cancelled_and_resumed_by_one_key_and_seen_so(url: str) -> None:

@@ -12,8 +12,8 @@ from jobdeck_tui.core.sort import COLUMN_KEYS
 from tests.many_jobs import PAUSED, WAITING_EACH, fill
 
 from .deck_driver import burst, lines, press, program, screen_text
+from .live_deck import deck_on, until
 from .processes import backend
-from .test_deck_live import deck_on, until
 
 COUNT = 10_500
 WAITING = COUNT // WAITING_EACH

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 
 import pytest
 from jobdeck_tui.cli import run
@@ -19,19 +18,13 @@ from jobdeck_tui.text.sanitise import is_safe
 from tests.hostile.corpus import HOSTILE
 
 from .deck_driver import NOW, a_deck, in_a_deck, lines, press, program, running, screen_text
-from .processes import backend, wait_until
+from .live_deck import deck_on, submit, until
+from .processes import wait_until
 from .rows import job as a_row
-from .test_deck_live import deck_on, submit, until
 
 SIZES = ((80, 24), (120, 36), (200, 50), (40, 10), (20, 5))
 LONG = {"stages": [{"name": "first", "seconds": 0.1}, {"name": "long", "seconds": 4}]}
 BAD = {"stages": [{"name": "broken", "fail": True}]}
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("operations") / "state") as instance:
-        yield instance.url
 
 
 def ask(url: str, what: str, *arguments: object) -> object:

@@ -12,7 +12,6 @@ from command_line import jobdeck
 from jobdeck_tui.app import DeckApp
 from jobdeck_tui.cli import run
 from jobdeck_tui.client.api import Api
-from jobdeck_tui.client.models import JobDetail
 from jobdeck_tui.client.recovery import PlanLine, Recovery, RecoveryPlan
 from jobdeck_tui.reaching import Reaching
 from running_backend import RunningBackend
@@ -30,8 +29,8 @@ from .deck_driver import (
     running,
     screen_text,
 )
+from .live_deck import detail, until
 from .processes import backend, wait_until
-from .test_deck_live import until
 
 SIZES = ((80, 24), (120, 36), (200, 50), (40, 10), (20, 5))
 OWNER = Recovery("manual", "host:12", 3, 8.4, NOW - 90, "host:7")
@@ -133,14 +132,6 @@ def instance(tmp_path_factory: pytest.TempPathFactory):
         yield started
 
 
-def detail(instance: RunningBackend, job_id: str) -> JobDetail:
-    async def read() -> JobDetail:
-        async with Api(instance.url) as api:
-            return await api.job(job_id)
-
-    return asyncio.run(read())
-
-
 def lose(instance: RunningBackend, job_id: str) -> None:
     """Submit a job and kill its worker in its second stage."""
 
@@ -149,8 +140,8 @@ def lose(instance: RunningBackend, job_id: str) -> None:
             await api.submit({"agent_type": "probe", "input": json.dumps(WORK), "job_id": job_id})
 
     asyncio.run(submit())
-    wait_until(lambda: detail(instance, job_id).job.stage == "second")
-    pid = detail(instance, job_id).attempts[-1].pid
+    wait_until(lambda: detail(instance.url, job_id).job.stage == "second")
+    pid = detail(instance.url, job_id).attempts[-1].pid
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: planned(instance, job_id) != "leave")
 
@@ -179,8 +170,11 @@ def test_a_lost_job_is_recovered_from_the_deck_by_its_plan(instance: RunningBack
             await until(pilot, lambda: "✔ Nothing to recover." in screen_text(pilot))
 
     asyncio.run(go())
-    wait_until(lambda: detail(instance, "from-deck").job.outcome == "succeeded")
-    assert [one.end_reason for one in detail(instance, "from-deck").attempts] == ["worker lost", "succeeded"]
+    wait_until(lambda: detail(instance.url, "from-deck").job.outcome == "succeeded")
+    assert [one.end_reason for one in detail(instance.url, "from-deck").attempts] == [
+        "worker lost",
+        "succeeded",
+    ]
 
 
 def test_reconcile_prints_the_plan_changes_nothing_and_applies_it_when_told(
@@ -199,7 +193,7 @@ def test_reconcile_prints_the_plan_changes_nothing_and_applies_it_when_told(
     assert json.loads(capsys.readouterr().out)["actions"][0]["job_id"] == "from-shell"
     assert run(["reconcile", "--apply", *server]) == 0
     assert "1 done, 0 skipped." in capsys.readouterr().out
-    wait_until(lambda: detail(instance, "from-shell").job.outcome == "succeeded")
+    wait_until(lambda: detail(instance.url, "from-shell").job.outcome == "succeeded")
     assert run(["reconcile", "--apply", *server]) == 0
     assert capsys.readouterr().out == "0 done, 0 skipped.\n"
 

@@ -1,7 +1,6 @@
 """The deck says that no job is accepted, and why; saves a bundle where it says; forgets jobs that were pruned."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,16 +8,9 @@ from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.storage import StorageState
 
 from .deck_driver import a_deck, a_job, an_overview, in_a_deck, press, running, screen_text
-from .processes import backend
-from .test_deck_live import choose, deck_on, on_row, submit, until
+from .live_deck import choose, deck_on, on_row, submit, until
 
 SHORT = {"stages": [{"name": "only"}]}
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("storage") / "state") as instance:
-        yield instance.url
 
 
 @in_a_deck

@@ -1,32 +1,15 @@
 """``d`` grants one job a later deadline: as it was seen, after it was asked, with the old one kept on record."""
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
-from jobdeck_tui.client.api import Api
-from jobdeck_tui.client.models import JobDetail
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import GrantOffer
 
 from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, press, program, running, screen_text
-from .processes import backend, wait_until
-from .test_deck_live import LONG, choose, deck_on, on_row, submit, until
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with backend(tmp_path_factory.mktemp("grants") / "state") as instance:
-        yield instance.url
-
-
-def detail(url: str, job_id: str) -> JobDetail:
-    async def read() -> JobDetail:
-        async with Api(url) as api:
-            return await api.job(job_id)
-
-    return asyncio.run(read())
+from .live_deck import LONG, choose, deck_on, detail, on_row, submit, until
+from .processes import wait_until
 
 
 def test_a_running_job_goes_on_under_the_later_deadline_and_the_old_one_stays_on_record(url: str) -> None:

@@ -12,9 +12,9 @@ from jobdeck_tui.screens.dialogs import TypedQuestion
 from textual.pilot import Pilot
 
 from .deck_driver import in_a_deck, lines, press, program, screen_text
+from .live_deck import until
 from .screen_walk import deck_of, settle
 from .telling_server import TellingServer
-from .test_deck_live import until
 from .wayward import answer
 from .world import World
 

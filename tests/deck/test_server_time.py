@@ -17,8 +17,8 @@ from jobdeck_tui.reaching import Reaching
 
 from .deck_driver import NOW, a_deck, a_job, an_overview, in_a_deck, lines, press, program, running
 from .deck_driver import Clock as Standing
+from .live_deck import on_row, until
 from .telling_server import TellingServer, telling, told_beside
-from .test_deck_live import on_row, until
 from .world import World
 
 SLOW_SECONDS = 20

@@ -1,0 +1,14 @@
+"""A backend for the tests of the deck that need a real one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from .processes import backend
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the module's own, with two workers."""
+    with backend(tmp_path_factory.mktemp("deck") / "state") as instance:
+        yield instance.url
