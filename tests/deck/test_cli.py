@@ -104,7 +104,7 @@ def test_cancel_resume_grant_and_expire_act_and_refuse_in_words(jobdeck):
 
 
 def test_a_deadline_that_cannot_be_promised_is_refused_with_the_one_that_could(jobdeck):
-    told = jobdeck("submit", "probe", LONG, "--strict", "--deadline-seconds", "1", code=4)[1]
+    told = jobdeck("submit", "probe", LONG, "--strict", "--deadline-seconds", "0.001", code=4)[1]
     assert "The earliest it would promise is " in told
     assert told.count("othing was") == 1
 
