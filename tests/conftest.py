@@ -10,7 +10,7 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from postgres_server import PostgresServer
 from running_backend import RunningBackend
-from starting_backends import StartBackend, starting
+from starting_backends import StartBackend, one_backend, starting
 
 # How fast a machine is says nothing about a promise: real processes run beside these tests.
 settings.register_profile(
@@ -62,8 +62,5 @@ def start_backend(tmp_path: Path, empty_database: Path) -> Iterator[StartBackend
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend]:
     """One backend with two workers, with Dask up, shared by a module's tests."""
-    backends = starting(tmp_path_factory.mktemp("backend"))
-    running = next(backends)()
-    running.wait_for_dask()
-    yield running
-    next(backends, None)
+    with one_backend(tmp_path_factory.mktemp("backend")) as running:
+        yield running

@@ -3,7 +3,9 @@
 import itertools
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from running_backend import RunningBackend
 
@@ -33,3 +35,15 @@ def starting(directory: Path, database: Path | None = None) -> Iterator[StartBac
             failures.append(failure)
     if failures:
         raise ExceptionGroup("backends did not end as they should", failures)
+
+
+@contextmanager
+def one_backend(directory: Path, *arguments: str, **more: Any) -> Iterator[RunningBackend]:
+    """One backend as ``start_backend`` starts it, with Dask up; at the end it is ended and checked."""
+    backends = starting(directory)
+    try:
+        running = next(backends)(*arguments, **more)
+        running.wait_for_dask()
+        yield running
+    finally:
+        next(backends, None)

@@ -66,7 +66,7 @@ class Settings(BaseSettings):
     assumed_service_s: float = Field(default=60.0, gt=0)
     """How long an execution counts for a strict admission before any of its workflow has succeeded."""
     dispatch_window: int = Field(default=256, ge=1)
-    """Jobs handed to Dask beyond its slots."""
+    """Jobs handed to Dask beyond its slots, as long as they could run nowhere else."""
     lost_attempts_max: int = Field(default=3, ge=1)
     """Attempts a job may lose with their worker before it is held for a person."""
     recovery: Literal["auto", "manual"] = "auto"

@@ -58,10 +58,6 @@ class Server:
         """Accept jobs into this queue without starting them."""
         self.http.post(f"/v1/ops/queues/{queue}/pause", json={}).raise_for_status()
 
-    def unpause(self, queue: str) -> None:
-        """Let this queue's jobs go."""
-        self.http.post(f"/v1/ops/queues/{queue}/resume", json={}).raise_for_status()
-
     def wait_until_drained(self, timeout_s: float = 120) -> None:
         """Until no job is unfinished."""
         unfinished = "SELECT count(*) FROM admissions WHERE outcome IS NULL"

@@ -13,13 +13,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from jobdeck_tui.app import run
+from jobdeck_tui.reaching import Reaching
+from jobdeck_tui.running import run_on
 from jobdeck_tui.safety import crash_report
 from running_backend import RunningBackend
 
 from .processes import wait_until
 
-START = "import sys; from jobdeck_tui.app import run; sys.exit(run(sys.argv[1], None))"
+START = """
+import sys
+from jobdeck_tui.reaching import Reaching
+from jobdeck_tui.running import run_on
+sys.exit(run_on(Reaching(sys.argv[1])))
+"""
 NOBODY = "http://127.0.0.1:9"
 RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
 
@@ -124,7 +130,7 @@ def test_a_terminal_that_cannot_draw_is_told_so_in_a_sentence(
 ) -> None:
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr("jobdeck_tui.safety.sys", a_terminal(drawn_on=True))
-    assert run(NOBODY, None) == 2
+    assert run_on(Reaching(NOBODY)) == 2
     said = "".join(capsys.readouterr())
     assert "\x1b" not in said
     assert "jobdeck list" in said
@@ -134,7 +140,7 @@ def test_without_a_terminal_nothing_is_drawn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("jobdeck_tui.safety.sys", a_terminal(drawn_on=False))
-    assert run(NOBODY, None) == 2
+    assert run_on(Reaching(NOBODY)) == 2
     said = "".join(capsys.readouterr())
     assert "\x1b" not in said
     assert "needs a terminal" in said

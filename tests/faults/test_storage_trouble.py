@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from running_backend import RunningBackend, StartError, wait_until
-from starting_backends import StartBackend, starting
+from starting_backends import StartBackend, one_backend
 
 SUBMIT = "/v1/jobs/async/submit"
 DISK_BYTES = 8 << 20
@@ -40,17 +40,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def backend_on(small_disk: Path, tmp_path: Path) -> Iterator[RunningBackend]:
-    backends = starting(tmp_path)
     # An outage longer than heartbeats may be silent: nobody is taken for lost who could not write one.
-    running = next(backends)(
+    with one_backend(
+        tmp_path,
         state_dir=small_disk,
         JOBDECK_HEARTBEAT_S="0.2",
         JOBDECK_HEARTBEAT_STALE_S="1",
         JOBDECK_CANCEL_LOOK_S="0.1",
-    )
-    running.wait_for_dask()
-    yield running
-    next(backends, None)
+    ) as running:
+        yield running
 
 
 @contextmanager

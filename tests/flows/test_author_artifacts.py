@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,23 +29,6 @@ LIMITS = {
 
 class State(TypedDict, total=False):
     seen: list[str]
-
-
-@pytest.fixture
-def settings() -> dict[str, Any]:
-    return {}
-
-
-@pytest.fixture
-def job(
-    tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
-) -> Iterator[AuthoredJob]:
-    shutil.copy(empty_database, tmp_path / "jobdeck.db")
-    job = AuthoredJob(tmp_path, monkeypatch, settings=settings)
-    yield job
-    assert not list((tmp_path / "sandboxes").glob("*")), "no directory is left behind"
-    assert not list((tmp_path / "artifacts" / "tmp").glob("*")), "no bytes are left half written"
-    job.finish()
 
 
 def graph(*steps: Callable[[Path], None]) -> StateGraph:
@@ -179,7 +161,7 @@ def test_a_file_whose_name_is_no_text_is_kept_by_a_name_that_is(job: AuthoredJob
     assert (kept.filename, kept.file_path) == ("a__.txt", "a?\n.txt")
 
 
-@pytest.mark.parametrize("settings", [LIMITS])
+@pytest.mark.parametrize("worker_settings", [LIMITS])
 def test_quotas_are_kept_before_anything_is_read(job: AuthoredJob) -> None:
     def write(directory: Path) -> None:
         for name, size in (("a-huge.txt", 10**12), ("b-large.txt", 10**9 + 1)):
@@ -198,7 +180,7 @@ def test_quotas_are_kept_before_anything_is_read(job: AuthoredJob) -> None:
     assert refused["f.txt"] == "a job may keep at most 3 files"
 
 
-@pytest.mark.parametrize("settings", [{"artifact_job_bytes_max": 10}])
+@pytest.mark.parametrize("worker_settings", [{"artifact_job_bytes_max": 10}])
 def test_a_jobs_quota_counts_what_its_earlier_stages_and_attempts_kept(job: AuthoredJob) -> None:
     def fail_once(_directory: Path) -> None:
         if job_context().attempt == 1:

@@ -1,9 +1,6 @@
 """What the author of a workflow may rely on of its effects (R25)."""
 
 import operator
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -23,14 +20,6 @@ class State(TypedDict, total=False):
 
 class InterruptedHereError(Exception):
     """What ends an attempt."""
-
-
-@pytest.fixture
-def job(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AuthoredJob]:
-    shutil.copy(empty_database, tmp_path / "jobdeck.db")
-    job = AuthoredJob(tmp_path, monkeypatch)
-    yield job
-    job.finish()
 
 
 def charge(job: AuthoredJob, name: str = "charge", **options: Any) -> Any:

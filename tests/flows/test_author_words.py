@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -39,14 +39,6 @@ def nested(depth: int) -> list[Any]:
     for _ in range(depth):
         value = [value]
     return value
-
-
-@pytest.fixture
-def job(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AuthoredJob]:
-    shutil.copy(empty_database, tmp_path / "jobdeck.db")
-    job = AuthoredJob(tmp_path, monkeypatch)
-    yield job
-    job.finish()
 
 
 class State(TypedDict, total=False):

@@ -15,7 +15,7 @@ from pathlib import Path
 import command_line
 import pytest
 from running_backend import RunningBackend, wait_until
-from starting_backends import StartBackend, starting
+from starting_backends import StartBackend, one_backend
 from webhook_listener import listening
 
 OPS = "/v1/ops"
@@ -24,15 +24,13 @@ SECRET = "sk-abcdefghijklmnop1234"
 
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend]:
-    backends = starting(tmp_path_factory.mktemp("backups"))
-    running = next(backends)(
+    with one_backend(
+        tmp_path_factory.mktemp("backups"),
         JOBDECK_ALLOW_PRIVATE_ADDRESSES="true",
         JOBDECK_CALLBACK_RETRY_S="0.1",
         JOBDECK_CALLBACK_ATTEMPTS_MAX="1",
-    )
-    running.wait_for_dask()
-    yield running
-    next(backends, None)
+    ) as running:
+        yield running
 
 
 def jobdeck(state_dir: Path, *arguments: str, code: int = 0, cwd: Path | None = None) -> str:

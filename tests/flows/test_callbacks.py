@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from running_backend import RunningBackend, wait_until
-from starting_backends import starting
+from starting_backends import one_backend
 from webhook_listener import Listener, listening
 
 SECRET = "a secret of both sides"
@@ -20,8 +20,8 @@ SECRET = "a secret of both sides"
 
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend]:
-    backends = starting(tmp_path_factory.mktemp("callbacks"))
-    running = next(backends)(
+    with one_backend(
+        tmp_path_factory.mktemp("callbacks"),
         JOBDECK_ALLOW_PRIVATE_ADDRESSES="true",
         JOBDECK_CALLBACK_SECRET=SECRET,
         JOBDECK_CALLBACK_RETRY_S="0.1",
@@ -29,10 +29,8 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend
         JOBDECK_CALLBACK_TIMEOUT_S="1.5",
         JOBDECK_CALLBACK_CONCURRENCY_MAX="2",
         JOBDECK_LOST_ATTEMPTS_MAX="1",
-    )
-    running.wait_for_dask()
-    yield running
-    next(backends, None)
+    ) as running:
+        yield running
 
 
 @pytest.fixture

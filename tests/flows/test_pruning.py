@@ -14,7 +14,7 @@ from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import Database
 from running_backend import RunningBackend, wait_until
-from starting_backends import StartBackend, starting
+from starting_backends import StartBackend, one_backend
 from webhook_listener import listening
 
 OPS = "/v1/ops"
@@ -22,15 +22,13 @@ OPS = "/v1/ops"
 
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend]:
-    backends = starting(tmp_path_factory.mktemp("pruning"))
-    running = next(backends)(
+    with one_backend(
+        tmp_path_factory.mktemp("pruning"),
         JOBDECK_ALLOW_PRIVATE_ADDRESSES="true",
         JOBDECK_CALLBACK_RETRY_S="600",
         JOBDECK_CALLBACK_ATTEMPTS_MAX="2",
-    )
-    running.wait_for_dask()
-    yield running
-    next(backends, None)
+    ) as running:
+        yield running
 
 
 def prune(backend: RunningBackend, older_than_s: float = 0, *, dry_run: bool = False) -> dict[str, Any]:

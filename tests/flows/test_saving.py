@@ -1,11 +1,7 @@
 """What of a graph is saved when: with the checkpoint of its super-step, or before it where that is far off."""
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-import pytest
 from authored import JOB, AuthoredJob
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.store import jobs
@@ -15,14 +11,6 @@ from running_backend import wait_until
 
 class Said(TypedDict):
     said: Annotated[list[str], list.__add__]
-
-
-@pytest.fixture
-def job(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AuthoredJob]:
-    shutil.copy(empty_database, tmp_path / "jobdeck.db")
-    job = AuthoredJob(tmp_path, monkeypatch)
-    yield job
-    job.finish()
 
 
 def stages(job: AuthoredJob) -> list[str]:

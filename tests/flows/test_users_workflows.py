@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import starting
 from running_backend import JOBS, RunningBackend
+from starting_backends import one_backend
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ticket_triage"
 
@@ -103,9 +103,8 @@ def backend(tmp_path_factory) -> Iterator[RunningBackend]:
     for name in ("graphs.py", "neighbour.py"):
         shutil.copy(directory / name, installed / name)
     path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
-    backends = starting(directory)
-    yield next(backends)("--workflows", str(directory / "langgraph.json"), PYTHONPATH=path)
-    next(backends, None)
+    with one_backend(directory, "--workflows", str(directory / "langgraph.json"), PYTHONPATH=path) as running:
+        yield running
 
 
 @pytest.mark.parametrize("name", ["compiled", "factory", "async_factory", "from_package"])

@@ -12,7 +12,6 @@ from jobdeck_tui.text.sanitise import MARKS_MAX, block, is_safe, one_line
 from .corpus import ACTIVE, HOSTILE
 
 FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
-VISIBLE_FORMAT = {"\u08e2", "\u06dd", "\u070f"}
 
 
 def survivors(text: str) -> set[str]:

@@ -1,12 +1,12 @@
 """The transition table (R13), by every walk through it."""
 
+from contextlib import suppress
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jobdeck_backend.errors import NotEligible
-from jobdeck_backend.jobs.lifecycle import OUTCOMES, RAISES_FENCE, Verb, advance, allows
+from jobdeck_backend.jobs.lifecycle import OUTCOMES, RAISES_FENCE, Verb, advance
 from jobdeck_backend.jobs.records import Outcome, Status
 
 VERBS = st.lists(st.sampled_from(Verb), max_size=40)
@@ -16,7 +16,7 @@ def walk(verbs: list[Verb]) -> list[tuple[Status, Verb, Status]]:
     """The steps that are allowed, from SUBMITTED on."""
     status, steps = Status.SUBMITTED, []
     for verb in verbs:
-        if allows(status, verb):
+        with suppress(NotEligible):
             after = advance(status, verb)
             steps.append((status, verb, after))
             status = after
@@ -66,13 +66,17 @@ def test_r14_each_claim_and_each_taking_away_has_a_fence_of_its_own(verbs: list[
     assert len(set(claims)) == len(claims)
 
 
+def answer(status: Status, verb: Verb) -> Status | str:
+    """The status after, or the refusal in words."""
+    try:
+        return advance(status, verb)
+    except NotEligible as refusal:
+        return refusal.message
+
+
 def test_what_is_not_allowed_is_refused_in_words() -> None:
     for status, verb in product(Status, Verb):
-        if allows(status, verb):
-            assert advance(status, verb) in Status
-        else:
-            with pytest.raises(NotEligible, match=str(status)):
-                advance(status, verb)
+        assert answer(status, verb) in {*Status, f"a job that is {status} cannot be {verb}"}
 
 
 def test_each_outcome_has_its_own_verb_and_a_failure_for_want_of_a_worker_one_more() -> None:

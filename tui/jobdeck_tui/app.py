@@ -1,9 +1,7 @@
 """The deck as a program: its screens, its one timer, its manners in a terminal."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -11,22 +9,19 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from jobdeck_tui.client.instance import default_state_dir
 from jobdeck_tui.comfort import COMFORT_BINDINGS, Comfort
 from jobdeck_tui.core.config import Profile, server_words
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
-from jobdeck_tui.deck_log import log, open_log
+from jobdeck_tui.deck_log import log
 from jobdeck_tui.link.link import Link, Reach
-from jobdeck_tui.opening import Opening, view_of
+from jobdeck_tui.opening import view_of
 from jobdeck_tui.palette import DeckCommands, DeckProvider, JobCommands
-from jobdeck_tui.reaching import Looking, Reaching
 from jobdeck_tui.safety import (
     ControlFilter,
     crash_report,
     end_on_signals,
     end_without_terminal,
-    refusal_without_terminal,
 )
 from jobdeck_tui.screens.acting import ActingScreen
 from jobdeck_tui.screens.audit import AuditScreen
@@ -53,7 +48,6 @@ LOOKS_A_DRAW = 2
 """What streams in is drawn at every other look: five draws a second are enough for eyes, and cost half."""
 TICK_SECONDS = 1.0
 ANNOUNCED_SECONDS = 60.0
-NO_TERMINAL = 2
 Severity = Literal["information", "warning", "error"]
 NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
 
@@ -334,62 +328,3 @@ class DeckApp(Comfort, inherit_bindings=False):
         log.exception("the deck crashed")
         self._exit_renderables.append(crash_report(self.console))
         self._close_messages_no_wait()
-
-
-def run(server: str | None, state_dir: Path | None, *, read_only: bool = False) -> int:
-    """Runs the deck on one server (None: the backend of ``state_dir``) with defaults; gives the exit code."""
-    profile = Profile("local", server, read_only=read_only)
-    return open_deck(Opening(profile, safe=True, state_dir=state_dir))
-
-
-def open_deck(opening: Opening) -> int:
-    """Runs the deck until it is left and gives the exit code; another server is a deck that begins anew.
-
-    A profile without an address is the backend of the opening's state directory (default: the user's own): the
-    deck attaches to it, or starts one that ends with the deck.
-    """
-    while True:
-        app = _shown(_reaching(opening), opening)
-        if app is None:
-            return NO_TERMINAL
-        if app.switch_to is None:
-            return app.return_code or 0
-        opening = replace(opening, profile=app.switch_to, view="")
-
-
-def _reaching(opening: Opening) -> Reaching:
-    """How to come to what is to be seen: a ``dask_dashboard`` without a server is looked at alone."""
-    url = opening.profile.url
-    if opening.dask_dashboard and url is None:
-        return Looking(opening.dask_dashboard)
-    return Reaching(url, opening.state_dir)
-
-
-def run_on(reaching: Reaching) -> int:
-    """Runs the deck on what ``reaching`` finds or starts, with no other server to go to and no view kept."""
-    app = _shown(reaching, Opening(safe=True))
-    return NO_TERMINAL if app is None else app.return_code or 0
-
-
-def _shown(reaching: Reaching, opening: Opening) -> DeckApp | None:
-    """Runs one deck and stops what ``reaching`` started; None where there is no terminal for it."""
-    if refusal := refusal_without_terminal(os.environ.get("TERM")):
-        sys.stderr.write(refusal + "\n")
-        return None
-    app = DeckApp(reaching)
-    app.deck.server_words = reaching.words
-    app.deck.badge = reaching.badge
-    app.deck.dashboard_url, app.deck.without_backend = opening.dask_dashboard, isinstance(reaching, Looking)
-    app.deck.awaited = reaching.awaited
-    opening.prepare(app)
-    app.state_directory = opening.state_dir or default_state_dir()
-    app.log_path = open_log(app.state_directory)
-    log.info("deck begins on %s%s", reaching.words, ", read-only" if app.deck.read_only else "")
-    try:
-        app.run(mouse=opening.config.mouse)
-    finally:
-        reaching.stop()
-        log.info("deck ends with exit code %s %s", app.return_code, app.farewell)
-    if app.farewell:
-        sys.stderr.write(app.farewell + "\n")
-    return app

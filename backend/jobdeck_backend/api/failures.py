@@ -23,8 +23,7 @@ from jobdeck_backend.errors import (
 )
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import events
-from jobdeck_backend.store.engine import cause_of
-from jobdeck_backend.store.trouble import Condition, is_trouble
+from jobdeck_backend.store.trouble import Condition, cause_of, is_trouble
 
 INPUT_SHOWN_CHARS = 300
 

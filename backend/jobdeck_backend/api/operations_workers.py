@@ -1,6 +1,7 @@
 """The operations API's workers: drain one, take it back, restart one, read its log."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
@@ -30,37 +31,33 @@ WORKER: dict[int | str, dict[str, Any]] = {
 @router.post("/workers/{name}/drain", response_model=schemas.WorkerAct, responses=WORKER)
 async def drain(name: WorkerName, serving: Serving, act: Act = UNSAID) -> Response:
     """Let a worker take nothing new; what runs there goes on, what waits there goes elsewhere."""
-    try:
-        result = await serving.workers.drain(name)
-    except Refused as refusal:
-        await _note(serving, "drain", f"refused: {refusal.code}, worker {name}", act)
-        raise
-    await _note(serving, "drain", result, act)
+    result = await _perform(serving, "drain", name, act, serving.workers.drain(name))
     return await _answer(serving, name, result, 200)
 
 
 @router.post("/workers/{name}/undrain", response_model=schemas.WorkerAct, responses=WORKER)
 async def undrain(name: WorkerName, serving: Serving, act: Act = UNSAID) -> Response:
     """Let a drained worker take work again."""
-    try:
-        result = await serving.workers.undrain(name)
-    except Refused as refusal:
-        await _note(serving, "undrain", f"refused: {refusal.code}, worker {name}", act)
-        raise
-    await _note(serving, "undrain", result, act)
+    result = await _perform(serving, "undrain", name, act, serving.workers.undrain(name))
     return await _answer(serving, name, result, 200, drained=False)
 
 
 @router.post("/workers/{name}/restart", status_code=202, response_model=schemas.WorkerAct, responses=WORKER)
 async def restart(name: WorkerName, serving: Serving, act: schemas.Restart = AT_ONCE) -> Response:
     """Drain a worker, then end its process and let a fresh one take its place."""
-    try:
-        result = await serving.workers.restart(name, act.grace_seconds)
-    except Refused as refusal:
-        await _note(serving, "restart", f"refused: {refusal.code}, worker {name}", act)
-        raise
-    await _note(serving, "restart", result, act)
+    result = await _perform(serving, "restart", name, act, serving.workers.restart(name, act.grace_seconds))
     return await _answer(serving, name, result, 202)
+
+
+async def _perform(serving: Services, verb: str, name: str, act: Act, doing: Awaitable[str]) -> str:
+    """Do it, and put on record what came of it: a refusal, too."""
+    try:
+        result = await doing
+    except Refused as refusal:
+        await _note(serving, verb, f"refused: {refusal.code}, worker {name}", act)
+        raise
+    await _note(serving, verb, result, act)
+    return result
 
 
 async def _note(serving: Services, name: str, result: str, act: Act) -> None:

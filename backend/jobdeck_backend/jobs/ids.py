@@ -1,10 +1,12 @@
-"""A job's id: a new one, and which a caller may choose: what a path can carry and a person can tell apart."""
+"""A job's id: a new one, and which ones a caller may choose: what a path can carry and a person can tell apart."""
 
 import re
 import secrets
 import unicodedata
 from uuid import UUID
 
+CLOCK_BITS = 12
+TICKS_PER_S = 64
 LENGTH_MAX = 256
 MARKS_MAX = 4
 """Combining marks on one character; more of them draw over their neighbours."""
@@ -15,10 +17,6 @@ _UNSEEN = re.compile(
 )
 
 
-TURN_BITS = 12
-SLOTS_PER_S = 64
-
-
 def new_id(at: float) -> str:
     """A UUID of version 4 for a job accepted at ``at`` (Unix seconds).
 
@@ -26,9 +24,9 @@ def new_id(at: float) -> str:
     are neighbours in every index, and a commit writes few pages for many of them, where random ids would each be
     on a page of their own, in eight indices. Over a minute the first digits are as evenly spread as random ones.
     """
-    turn = int(at * SLOTS_PER_S) % (1 << TURN_BITS)
-    random_bits = 128 - TURN_BITS
-    return str(UUID(int=turn << random_bits | secrets.randbits(random_bits), version=4))
+    ticks = int(at * TICKS_PER_S) % (1 << CLOCK_BITS)
+    random_bits = 128 - CLOCK_BITS
+    return str(UUID(int=ticks << random_bits | secrets.randbits(random_bits), version=4))
 
 
 def check_id(text: str) -> str:

@@ -66,8 +66,3 @@ def advance(status: Status, verb: Verb) -> Status:
         return _NEXT[status, verb]
     except KeyError:
         raise NotEligible(f"a job that is {status} cannot be {verb}", status=status, verb=verb) from None
-
-
-def allows(status: Status, verb: Verb) -> bool:
-    """Whether ``verb`` may happen to a job in this status."""
-    return (status, verb) in _NEXT

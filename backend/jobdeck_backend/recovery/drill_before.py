@@ -12,8 +12,6 @@ from jobdeck_backend.store.engine import Database
 
 StageKey = tuple[str, int]
 DONE = frozenset({EffectState.CONFIRMED, EffectState.HAPPENED})
-OPEN = frozenset({EffectState.INTENT, EffectState.UNCERTAIN})
-TWICE_DOES_NO_HARM = frozenset({Policy.REPEATABLE, Policy.IDEMPOTENT})
 
 
 @dataclass(frozen=True)
@@ -86,4 +84,4 @@ def look_before(database: Database, cluster: Cluster) -> Before:
 
 def _is_once(effect: Effect) -> bool:
     """Whether no recovery may call it again by itself (R25)."""
-    return effect.state in DONE or (effect.state in OPEN and effect.policy == Policy.MANUAL)
+    return effect.state in DONE or (effect.state in effects.OPEN and effect.policy == Policy.MANUAL)

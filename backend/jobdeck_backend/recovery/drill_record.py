@@ -1,7 +1,7 @@
 """A drill as a record: its timeline, its evidence, its verdict. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from jobdeck_backend.clock import zulu
@@ -104,15 +104,5 @@ class Drill:
             "ended_at": None if self.ended_at is None else zulu(self.ended_at),
             "timeline": list(self.timeline),
             "awaited": [{"name": name, "expected": expected} for name, expected in self.awaited],
-            "evidence": [
-                {
-                    "job_id": one.job_id,
-                    "stages_before": list(one.stages_before),
-                    "stages_after": list(one.stages_after),
-                    "repeated": one.repeated,
-                    "state": one.state,
-                    "attempt": one.attempt,
-                }
-                for one in self.evidence
-            ],
+            "evidence": list(map(asdict, self.evidence)),
         }

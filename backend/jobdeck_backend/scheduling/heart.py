@@ -15,8 +15,9 @@ from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.jobs.records import Claim, Status
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
-from jobdeck_backend.store.engine import Database, cause_of
+from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.timekeeping import Follower
+from jobdeck_backend.store.trouble import cause_of
 
 log = structlog.get_logger(__name__)
 

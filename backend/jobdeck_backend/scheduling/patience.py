@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import structlog
 
-from jobdeck_backend.store.trouble import may_pass
+from jobdeck_backend.store.trouble import cause_of, may_pass
 
 log = structlog.get_logger(__name__)
 
@@ -32,8 +32,9 @@ class _Pauses:
             raise error
         pause_s, self._next_s = self._next_s, min(2 * self._next_s, PAUSE_S_MAX)
         if pause_s == FIRST_PAUSE_S:
-            cause = str(getattr(error, "orig", error))
-            log.warning("the database takes no write; tried again", job_id=self._job_id, error=cause)
+            log.warning(
+                "the database takes no write; tried again", job_id=self._job_id, error=cause_of(error)
+            )
         return pause_s
 
 

@@ -9,7 +9,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.commands import epochs
 from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.instance import owner_is_gone, this_process
-from jobdeck_backend.jobs.records import Attempt
+from jobdeck_backend.jobs.records import Attempt, Epoch
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.store import epochs as epoch_rows
@@ -66,8 +66,9 @@ class Presence(Loop):
         return self._rivals
 
     async def run_once(self) -> None:
-        """Renew when that is due, or as soon as another backend's process is seen to have ended."""
-        somebody_ended = await asyncio.to_thread(self._somebody_ended)
+        """See who else is here. Renew when that is due, or as soon as one of them is seen to have ended."""
+        found, somebody_ended = await asyncio.to_thread(self._look)
+        self._rivals = any(map(self._is_rival, found))
         if somebody_ended or now() - self._renewed_at >= KEEP_S:
             self._renewed_at = now()
             await self._writer.submit(
@@ -87,10 +88,13 @@ class Presence(Loop):
             return self._cluster.worker_gone(attempt)
         return "scheduler lost" if epoch.workers_gone else None
 
-    def _somebody_ended(self) -> bool:
+    def _look(self) -> tuple[list[Epoch], bool]:
+        """The epochs that are not over, and whether the process of any of them is."""
         with self._database.read() as tx:
             found = epoch_rows.load_open(tx)
+        return found, any(owner_is_gone(one.owner) for one in found)
+
+    def _is_rival(self, epoch: Epoch) -> bool:
         snapshot = self._cluster.snapshot
-        ours = {None, None if snapshot is None else snapshot.scheduler_id}
-        self._rivals = any(one.backend != self._backend and one.scheduler_id not in ours for one in found)
-        return any(owner_is_gone(one.owner) for one in found)
+        ours = None if snapshot is None else snapshot.scheduler_id
+        return epoch.backend != self._backend and epoch.scheduler_id not in {None, ours}

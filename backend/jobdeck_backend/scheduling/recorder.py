@@ -20,8 +20,7 @@ from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.errors import BudgetSpent, JobStopped
 from jobdeck_backend.jobs.records import Claim, NewEvent, StageRun
 from jobdeck_backend.scheduling.slot import Slot
-from jobdeck_backend.store.engine import cause_of
-from jobdeck_backend.store.trouble import may_pass
+from jobdeck_backend.store.trouble import cause_of, may_pass
 from jobdeck_backend.workflows.plain import plain
 
 log = structlog.get_logger(__name__)

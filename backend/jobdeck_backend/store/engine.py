@@ -129,11 +129,6 @@ def locks(tx: Connection) -> bool:
     return bool(tx.get_execution_options().get("locks", False))
 
 
-def cause_of(error: Exception) -> str:
-    """What a database's error says, in one line without the statement."""
-    return " ".join(str(getattr(error, "orig", None) or error).split())
-
-
 def quick_statement(connection: Connection) -> Callable[[str], Any]:
     """Run constant statements such as savepoints on a connection as it is, without SQLAlchemy's cost for each.
 

@@ -11,9 +11,10 @@ import structlog
 
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.store import places
-from jobdeck_backend.store.engine import Database, cause_of
+from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.following import KeptReader, Page, paged
 from jobdeck_backend.store.postgres import CHANNEL, Postgres
+from jobdeck_backend.store.trouble import cause_of
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,8 @@ from sqlalchemy.exc import DatabaseError
 
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.store import integrity
-from jobdeck_backend.store.engine import Database, cause_of
+from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.trouble import cause_of
 
 HEAD = "0010"
 """The newest revision in ``migrations/versions``; a test holds the two together."""

@@ -40,9 +40,9 @@ _UNSEEN = or_(
     _appended_by >= bindparam("upper", type_=BigInteger),
     _appended_by == any_(bindparam("open", type_=ARRAY(BigInteger))),
 )
-_EVENTS = select(*(table.c[field.name] for field in fields(StoredEvent))).order_by(table.c.position)
+_EVENT = [table.c[field.name] for field in fields(StoredEvent)]
 _LOOK = Prepared(
-    select(text("pg_current_snapshot()::text"), *_EVENTS.selected_columns)
+    select(text("pg_current_snapshot()::text"), *_EVENT)
     .select_from(select(literal_column("1").label("one")).subquery().outerjoin(table, _UNSEEN))
     .order_by(table.c.position)
 )
@@ -65,20 +65,17 @@ def exists(tx: Connection, place: str) -> bool:
     return snapshot is not None and now is not None and int(snapshot[2]) <= int(now[2])
 
 
-def new_events(tx: Connection, place: str) -> list[StoredEvent]:
-    """Every event that a reader at ``place`` has not seen and this snapshot shows, each job's in order."""
-    condition, parameters = _unseen(tx, place)
-    return [StoredEvent(*row) for row in tx.execute(_EVENTS.where(condition), parameters)]
-
-
 def look(connection: Connection, place: str) -> tuple[list[StoredEvent], str]:
-    """As ``new_events`` and ``end``, in one statement of a PostgreSQL connection that has no transaction."""
+    """Every event that a reader at ``place`` has not seen, each job's in order, and the place behind them.
+
+    One statement, for a PostgreSQL connection that has no transaction.
+    """
     rows = _LOOK.rows(connection, _unseen(connection, place)[1])
     return [StoredEvent(*row[1:]) for row in rows if row[1] is not None], rows[0][0]
 
 
 def jobs_with_news(tx: Connection, place: str) -> list[str]:
-    """The jobs that such events tell of."""
+    """The jobs of which a reader at ``place`` has not seen every event."""
     condition, parameters = _unseen(tx, place)
     return list(tx.execute(_JOBS.where(condition), parameters).scalars())
 

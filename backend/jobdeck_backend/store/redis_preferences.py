@@ -10,6 +10,7 @@ from redis.exceptions import RedisError, WatchError
 
 from jobdeck_backend.errors import Unavailable
 from jobdeck_backend.store.preferences import NOTHING, Namespace, Preferences
+from jobdeck_backend.store.trouble import cause_of
 
 PREFIX = "jobdeck:"
 ANSWER_S = 5.0
@@ -63,4 +64,4 @@ async def _reached() -> AsyncIterator[None]:
     try:
         yield
     except (RedisError, OSError) as error:
-        raise Unavailable(f"preferences cannot be reached ({' '.join(str(error).split())})") from error
+        raise Unavailable(f"preferences cannot be reached ({cause_of(error)})") from error

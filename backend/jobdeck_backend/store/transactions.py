@@ -12,7 +12,8 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from jobdeck_backend.store.engine import cause_of, is_postgres
+from jobdeck_backend.store.engine import is_postgres
+from jobdeck_backend.store.trouble import cause_of
 
 log = structlog.get_logger(__name__)
 

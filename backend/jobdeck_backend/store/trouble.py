@@ -43,10 +43,15 @@ def may_pass(error: BaseException) -> bool:
     return is_trouble(error) and not _is_damage(_origin(error))
 
 
+def cause_of(error: BaseException) -> str:
+    """What a database's error says, in one line without the statement."""
+    return " ".join(str(_origin(error)).split())
+
+
 def trouble_of(error: BaseException, name: str, path: Path | None) -> Unavailable:
     """The refusal for an error of the database called ``name``, in the file ``path`` where it is one."""
     cause = _origin(error)
-    said = " ".join(str(cause).split())
+    said = cause_of(error)
     code, state = getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, getattr(cause, "sqlstate", None)
     if _is_damage(cause):
         return DatabaseDamaged(

@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.errors import DatabaseLocked, Unavailable
-from jobdeck_backend.store.engine import Database, cause_of, quick_statement
-from jobdeck_backend.store.trouble import is_trouble
+from jobdeck_backend.store.engine import Database, quick_statement
+from jobdeck_backend.store.trouble import cause_of, is_trouble
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 GROUP_MAX = 256

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from jobdeck_backend.errors import JobdeckError
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.migrate import EXIT_DATABASE
+from jobdeck_backend.store.trouble import cause_of
 from jobdeck_backend.upkeep.backup import back_up
 
 
@@ -30,7 +31,7 @@ def main(directory: Path, file: Path) -> None:
     try:
         backup = back_up(path, file)
     except (JobdeckError, DBAPIError, OSError) as error:
-        reason = error.message if isinstance(error, JobdeckError) else str(getattr(error, "orig", error))
+        reason = error.message if isinstance(error, JobdeckError) else cause_of(error)
         click.echo(f"jobdeck: no backup was made: {reason}", err=True)
         sys.exit(EXIT_DATABASE)
     click.echo(json.dumps({**asdict(backup.copied), "violations": len(backup.violations)}))

@@ -23,12 +23,12 @@ def open_deck(
         Exit: this is no terminal a deck could be drawn on.
     """
     refuse_without_terminal()
-    from jobdeck_tui import app
+    from jobdeck_tui import running
     from jobdeck_tui.config_file import config_path, load_config
     from jobdeck_tui.core.config import Profile
     from jobdeck_tui.opening import Opening
 
-    return app.open_deck(
+    return running.open_deck(
         Opening(
             profile=target.named or Profile(_address_name(target.server), target.server),
             config=load_config(config_path()),

@@ -8,7 +8,7 @@ that time. Where many jobs finish, some are always between the two books; that m
 from collections import deque
 from dataclasses import dataclass
 
-from jobdeck_tui.client.models import DaskPicture, Disagreement, Overview
+from jobdeck_tui.client.models import FINISHED, DaskPicture, Disagreement, Overview
 from jobdeck_tui.text.format import age, id_words, plural
 
 PERSIST_SECONDS = 2.0
@@ -16,7 +16,6 @@ FRESH_SECONDS = 2.5
 LOOKS_MIN = 3
 SETTLING_SECONDS = 0.05
 """How long a finished job may still be on Dask's book."""
-FINISHED_STATES = ("succeeded", "failed", "cancelled", "expired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Agreement:
             tasks=dask_unfinished(picture) - records_unfinished(overview),
             # Dask can be too busy to describe itself: then it said nothing, which is no difference.
             workers=len(picture.workers) - overview.workers if picture.workers else 0,
-            finished=sum(overview.counts.get(state, 0) for state in FINISHED_STATES),
+            finished=sum(overview.counts.get(state, 0) for state in FINISHED),
             other_scheduler=bool(records_id and picture.scheduler_id) and records_id != picture.scheduler_id,
         )
         self._looks.append(look)

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from jobdeck_tui.app import run_on
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.embedded import EmbeddedBackend
 from jobdeck_tui.deck import Awaited
 from jobdeck_tui.demo.documents import find_documents
 from jobdeck_tui.demo.workload import PORTFOLIO_ID, submit
 from jobdeck_tui.reaching import Reaching, Say, start
+from jobdeck_tui.running import run_on
 
 
 class DemoReaching(Reaching):

@@ -1,18 +1,8 @@
 """The names of the styles a line can have; their looks are in ``styles/lines.tcss``."""
 
+from jobdeck_tui.client.models import STATES
+
 PREFIX = "line--"
-STATES = (
-    "backlog",
-    "waiting",
-    "queued",
-    "assigned",
-    "running",
-    "held",
-    "succeeded",
-    "failed",
-    "cancelled",
-    "expired",
-)
 NAMES = (
     *STATES,
     "row",
