@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from tests.bench import (
+    churn,
     deck,
     deck_lists,
     heartbeats,
@@ -33,6 +34,7 @@ SECTIONS: dict[str, Callable[[Server], list[Figure]]] = {
     "lists": lists.measure,
     "deck": deck.measure,
     "deck-lists": deck_lists.measure,
+    "churn": churn.measure,
 }
 
 

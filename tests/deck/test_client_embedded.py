@@ -1,5 +1,7 @@
 """The backend of our own: started, found, ended with us, and its failures told in a sentence."""
 
+import fcntl
+import json
 import os
 import signal
 import socket
@@ -10,7 +12,7 @@ import threading
 import pytest
 from jobdeck_tui.client.embedded import EmbeddedBackend, last_line
 from jobdeck_tui.client.errors import StartFailed
-from jobdeck_tui.client.instance import running_instance
+from jobdeck_tui.client.instance import await_start, running_instance
 
 from .processes import is_alive, wait_until
 
@@ -111,3 +113,21 @@ def test_the_last_line_of_a_log_is_one_safe_line(tmp_path):
     assert last_line(log) == "the end \ufffd"
     assert last_line(log, start=log.stat().st_size) == ""
     assert last_line(tmp_path / "none") == ""
+
+
+def test_a_backend_that_is_starting_is_waited_for_and_one_that_is_not_there_is_not(tmp_path):
+    def tell(url):
+        (tmp_path / "jobdeck.lock").write_text(json.dumps({"pid": os.getpid(), "url": url}))
+
+    tell(None)
+    assert await_start(tmp_path) is None  # nobody holds the lock
+    with (tmp_path / "jobdeck.lock").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert running_instance(tmp_path) is None
+        assert await_start(tmp_path, seconds=0.0) is None
+        answers = threading.Timer(0.2, tell, ["http://127.0.0.1:1"])
+        answers.start()
+        found = await_start(tmp_path)
+        answers.join()
+    assert found is not None
+    assert found.url == "http://127.0.0.1:1"

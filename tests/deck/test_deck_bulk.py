@@ -7,14 +7,14 @@ import pytest
 from jobdeck_tui.cli import run
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.core.acts import Phase, Tracked
-from jobdeck_tui.screens.dialogs import TypedQuestion
+from jobdeck_tui.screens.dialogs import Question, TypedQuestion
 from jobdeck_tui.screens.job import JobScreen
 from jobdeck_tui.screens.reason import ReasonDialog
 from jobdeck_tui.screens.verdict import VerdictDialog
 from textual.pilot import Pilot
 
 from .deck_driver import press, program, screen_text
-from .live_deck import choose, deck_on, on_row, submit, until
+from .live_deck import LONG, choose, deck_on, on_row, submit, until
 from .lossy import lossy
 from .processes import backend
 from .test_deck_effects import held
@@ -31,9 +31,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield instance.url
 
 
-async def pause(url: str) -> None:
+async def pause(url: str, queue: str = "still", *, paused: bool = True) -> None:
     async with Api(url) as api:
-        await api.set_paused("still", paused=True)
+        await api.set_paused(queue, paused=paused)
 
 
 def newest(pilot: Pilot[int]) -> Tracked:
@@ -163,3 +163,30 @@ def test_the_command_line_acts_on_all_that_match_only_in_the_number_that_was_see
     assert asyncio.run(reasons(url))["lines-1"] == ("all wrong", "cancelled")
     assert run(["cancel", "lines-1", "--matching", "", "--server", url]) == 2
     assert run(["cancel", "--server", url]) == 2
+
+
+def test_r37_jobs_that_start_while_the_question_stands_are_cancelled_all_the_same(url: str) -> None:
+    ids = ("begins-0", "begins-1")
+
+    async def go() -> None:
+        await pause(url, "begins")
+        for job_id in ids:
+            await submit(url, job_id, LONG, queue="begins")
+        async with deck_on(url) as pilot:
+            await press(pilot, "slash", *"queue:begins", "enter")
+            await until(pilot, lambda: all(on_row(pilot, job_id, "BACKLOG") for job_id in ids))
+            await press(pilot, "A", "c")
+            assert isinstance(pilot.app.screen, Question)
+            jobs = program(pilot).deck.jobs
+            seen = {job_id: jobs.get(job_id).version for job_id in ids}
+            await pause(url, "begins", paused=False)
+            await until(pilot, lambda: all(jobs.get(job_id).state == "running" for job_id in ids))
+            assert all(jobs.get(job_id).version > version for job_id, version in seen.items())
+            await press(pilot, "y")
+            await until(pilot, lambda: all(on_row(pilot, job_id, "CANCELLED") for job_id in ids))
+            acts = program(pilot).deck.acts.history()
+            assert [act.phase for act in acts] == [Phase.SEEN] * 2
+
+    asyncio.run(go())
+    told = asyncio.run(reasons(url))
+    assert {told[job_id][1] for job_id in ids} == {"cancel requested"}

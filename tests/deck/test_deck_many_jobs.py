@@ -31,9 +31,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> None:
     async def go() -> None:
         async with deck_on(url) as pilot:
-            await until(pilot, lambda: f"server: first 200 of {COUNT:,}" in screen_text(pilot))
+            await until(pilot, lambda: f"server: first 500 of {COUNT:,}" in screen_text(pilot))
             deck = program(pilot).deck
-            assert len(deck.jobs) == 200
+            assert len(deck.jobs) == 500
             assert "FAILED" in lines(pilot)[6]  # by risk: what failed a moment ago, before what has time left
             await press(pilot, "slash")
             await burst(pilot, "state:failed queue:queue-1")
@@ -53,7 +53,7 @@ def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> 
             await press(pilot, "S", "escape")
             await until(pilot, lambda: f"many-{COUNT - 1:06d}" in screen_text(pilot))
             await press(pilot, "G")
-            await until(pilot, lambda: len(deck.jobs) == 700)
+            await until(pilot, lambda: len(deck.jobs) == 1_000)
             await press(pilot, "A")
             assert f"not all {COUNT / 1000:.1f}k that match" in screen_text(pilot)
 
@@ -88,8 +88,14 @@ def test_what_changes_and_what_is_new_comes_into_the_list(url: str) -> None:
 
 def test_another_filter_is_asked_at_once_a_change_after_a_pause_and_more_rows_near_their_end() -> None:
     listed = ServerList(20_000)
-    assert listed.ask("", "risk", 0, 0.0) == Query("", "risk", 500)
+    assert listed.ask("", "risk", 0, 0.0) == Query("", "risk", 100)
     assert listed.ask("", "risk", 0, 50.0) is None  # the answer has not come
+    listed.take(
+        [f"job-{n}" for n in range(100)], total=20_000, matching=20_000, more=True, now=50.0, took=1.0
+    )
+    assert listed.ask("", "risk", 0, 50.0) == Query(
+        "", "risk", 500
+    )  # right behind what the operator waited for
     listed.take(
         [f"job-{n}" for n in range(500)], total=20_000, matching=20_000, more=True, now=60.0, took=1.0
     )
@@ -100,8 +106,8 @@ def test_another_filter_is_asked_at_once_a_change_after_a_pause_and_more_rows_ne
     listed.fail("gone", 72.0)
     assert "trying again: gone" in listed.words("risk")
     assert listed.ask("", "risk", 450, 72.1) == Query("", "risk", 1000)
-    assert listed.ask("state:failed", "risk", 450, 72.2) == Query("state:failed", "risk", 500)
-    assert listed.ask("state:failed", "-left", 0, 72.3) == Query("state:failed", "-left", 500)
+    assert listed.ask("state:failed", "risk", 450, 72.2) == Query("state:failed", "risk", 100)
+    assert listed.ask("state:failed", "-left", 0, 72.3) == Query("state:failed", "-left", 100)
 
 
 def test_every_column_is_an_order_of_the_servers_or_the_deck_says_that_it_is_not() -> None:

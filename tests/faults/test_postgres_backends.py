@@ -264,3 +264,32 @@ def test_two_backends_serve_one_database_and_the_second_takes_over_from_the_firs
         assert [run.node for run in second.stages(job_id)] == NAMES
     assert second.overview()["recovery"]["owner"].endswith(f":{second.pid}")
     assert second.violations() == []
+
+
+def test_r17_an_owner_backend_that_is_stopped_and_goes_on_finds_another_owner_and_changes_nothing(
+    start,
+) -> None:
+    """Its workers, which nobody stopped, work on; what they run is left to them by both owners."""
+    first, second = start(), start()
+    for backend in (first, second):
+        backend.wait_for_dask()
+    stages = [{"name": f"s{number}", "seconds": 1.5} for number in range(8)]
+    job_ids = [first.submit(*stages) for _ in range(4)]
+    for job_id in job_ids:
+        wait_until(lambda: second.attempts(job_id), 20, what="all run")  # noqa: B023
+    epoch = second.lease_epoch("recovery")
+    assert second.overview()["recovery"]["owner"].endswith(f":{first.pid}")
+    os.kill(first.pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: second.lease_epoch("recovery") == epoch + 1, 20, what="the lease is taken over")
+    finally:
+        os.kill(first.pid, signal.SIGCONT)
+    wait_until(
+        lambda: first.overview()["recovery"]["owner"].endswith(f":{second.pid}"), 20, what="it follows"
+    )
+    for job_id in job_ids:
+        assert second.wait_for(job_id, timeout_s=60)["outcome"] == "succeeded"
+        assert second.transitions(job_id) == ["submitted", "started", "succeeded"]
+        assert [run.node for run in second.stages(job_id)] == [stage["name"] for stage in stages]
+    assert second.lease_epoch("recovery") == epoch + 1
+    assert second.violations() == []

@@ -1,5 +1,6 @@
 """A prepared statement does what SQLAlchemy would have done with it, on either database."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.prepared import Prepared
 from jobdeck_backend.store.tables import admissions
 from sqlalchemy import bindparam, select, update
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 _BY_ID = select(admissions).where(admissions.c.job_id == bindparam("id"))
 
@@ -56,4 +57,30 @@ def test_r38_its_errors_are_sqlalchemys_and_tell_no_values(file: Path) -> None:
         with pytest.raises(OperationalError, match="no such table") as failed:
             jobs.insert_stages(tx, [run])
     assert "told-to-nobody" not in str(failed.value)
+    database.close()
+
+
+def test_a_refused_row_is_an_integrity_error_on_either_database(database: Database, one: str) -> None:
+    run = StageRun(one, "node", 1, 1, 1, 1.0, 2.0, "checkpoint", "hash")
+    with database.write() as tx, pytest.raises(IntegrityError):
+        jobs.insert_stages(tx, [run, run])
+
+
+def test_r24_a_connection_that_broke_is_told_and_the_next_transaction_has_another(
+    new_postgres_database: Callable[[], str],
+) -> None:
+    database = Database(new_postgres_database(), synchronous="NORMAL")
+    with database.write() as tx:
+        submit(tx, NewJob("probe", "{}", "probe", "one"), now())
+    kept = database.open_writer()
+    with kept.begin():
+        pid = kept.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+    with database.write() as other:
+        other.exec_driver_sql("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+    with pytest.raises(DBAPIError) as broken, kept.begin():
+        jobs.load_status(kept, "one")
+    assert broken.value.connection_invalidated
+    with kept.begin():
+        assert jobs.load_status(kept, "one") is not None
+    kept.close()
     database.close()

@@ -39,15 +39,21 @@ def forecast(
     """When a job submitted now would be done, and whether a deadline could be promised. Nothing is stored."""
     at = now()
     asked = None if agent_type is None else workflow_named(agent_type)
-    names = [one.name for one in registry.known() if not one.internal]
+    known = [one for one in registry.known() if not one.internal]
     with serving.database.read() as tx:
-        line = read_line(tx, names, at, serving.terms())
+        line = read_line(tx, [one.name for one in known], at, serving.terms())
+        names = [one.name for one in known if one.public or _is_used(one.name, line)]
         answer = {
             **_whole(line),
             "workflows": [_of_workflow(name, line) for name in names],
             "asked": asked and _asked(tx, serving, asked.name, at + deadline_seconds, priority, at),
         }
     return shapes.answer(answer)
+
+
+def _is_used(name: str, line: Line) -> bool:
+    """Whether a workflow that is not offered has jobs all the same."""
+    return line.times[name].count > 0 or any(one.workflow == name for one in line.ahead)
 
 
 def _whole(line: Line) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from jobdeck_backend.commands import delivery
 from jobdeck_backend.faults import FaultPoint, reached
 from jobdeck_backend.jobs.records import Delivery, Status, StoredEvent
 from jobdeck_backend.loops import Loop
-from jobdeck_backend.scheduling.snapshot import KEY_PREFIX
+from jobdeck_backend.scheduling.snapshot import KEY_PREFIX, Snapshot
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.scheduling.task import portable_run_job, run_job
 from jobdeck_backend.settings import Settings
@@ -123,11 +123,11 @@ class Dispatcher(Loop):
         if self._cluster.state not in {"up", "suspect"} or client is None or snapshot is None:
             return
         await self._let_go()
-        await self._follow_cluster(snapshot.only_on)
+        await self._restrict(snapshot)
+        await self._share(snapshot)
         if now() < self._rests_until:
             return
-        window = self._window
-        in_flight = sum(not handed.dependent for handed in self._handed.values())
+        window, in_flight = self._window, self._in_flight()
         room = max(0, snapshot.slots + window - in_flight)
         # Refilling in batches costs Dask one graph for many jobs.
         room = room if room >= window // 4 else 0
@@ -181,19 +181,38 @@ class Dispatcher(Loop):
             self._anything = True
             await self._writer.submit(delivery.take_back, unstarted)
 
-    async def _follow_cluster(self, only_on: frozenset[str] | None) -> None:
-        """Where other workers than before may be given jobs, or the window is another, what waits in Dask is given
-        anew."""
+    async def _restrict(self, snapshot: Snapshot) -> None:
+        """Other workers may be given jobs than before: what waits for the former ones is handed over again."""
+        only_on = snapshot.only_on
         # Dask keeps nothing back that may go to some workers only: then there is no window beyond the slots.
-        window = self._settings.dispatch_window if only_on is None and not self._has_rivals() else 0
-        if (only_on, window) == (self._only_on, self._window):
+        self._window = self._settings.dispatch_window if only_on is None and not self._has_rivals() else 0
+        self.interval_s = INTERVAL_S if self._window else WINDOWLESS_INTERVAL_S
+        if only_on == self._only_on:
             return
-        self._only_on, self._window, self._anything = only_on, window, True
-        self.interval_s = INTERVAL_S if window else WINDOWLESS_INTERVAL_S
-        unstarted = [job_id for job_id, handed in self._handed.items() if not handed.started]
-        for job_id in unstarted:
+        self._only_on, self._anything = only_on, True
+        await self._take_back([one for one in self._unstarted() if snapshot.jobs.get(one) != "processing"])
+
+    async def _share(self, snapshot: Snapshot) -> None:
+        """What waits in Dask from before others came, they could run: the least urgent goes back to the backlog.
+
+        Not what Dask gave to a worker: it may have begun, and without its key Dask would take the slot for free.
+        """
+        surplus = self._in_flight() - snapshot.slots
+        if surplus > 0 and self._has_rivals():
+            waiting = [one for one in self._unstarted() if snapshot.jobs.get(one) == "queued"]
+            await self._take_back(waiting[-surplus:])
+
+    def _in_flight(self) -> int:
+        return sum(not handed.dependent for handed in self._handed.values())
+
+    def _unstarted(self) -> list[str]:
+        return [job_id for job_id, handed in self._handed.items() if not handed.started]
+
+    async def _take_back(self, job_ids: Sequence[str]) -> None:
+        for job_id in job_ids:
             del self._handed[job_id]
-        await self._writer.submit(delivery.take_back, unstarted)
+        if job_ids:
+            await self._writer.submit(delivery.take_back, job_ids)
 
     def _hand_over(self, client: Client, chosen: Sequence[Delivery], epoch: int, position: int) -> None:
         for one in chosen:

@@ -25,6 +25,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.store import events
 from jobdeck_backend.store.engine import is_postgres
+from jobdeck_backend.store.prepared import Prepared
 from jobdeck_backend.store.tables import events as table
 
 START = "0"
@@ -40,7 +41,7 @@ _UNSEEN = or_(
     _appended_by == any_(bindparam("open", type_=ARRAY(BigInteger))),
 )
 _EVENT = [table.c[field.name] for field in fields(StoredEvent)]
-_LOOK = (
+_LOOK = Prepared(
     select(text("pg_current_snapshot()::text"), *_EVENT)
     .select_from(select(literal_column("1").label("one")).subquery().outerjoin(table, _UNSEEN))
     .order_by(table.c.position)
@@ -69,7 +70,7 @@ def look(connection: Connection, place: str) -> tuple[list[StoredEvent], str]:
 
     One statement, for a PostgreSQL connection that has no transaction.
     """
-    rows = connection.execute(_LOOK, _unseen(connection, place)[1]).all()
+    rows = _LOOK.rows(connection, _unseen(connection, place)[1])
     return [StoredEvent(*row[1:]) for row in rows if row[1] is not None], rows[0][0]
 
 

@@ -1,10 +1,9 @@
-"""Statements that every job needs: compiled by SQLAlchemy once, executed by SQLite's own driver.
+"""Statements that every job needs: compiled by SQLAlchemy once, executed by the database's own driver.
 
-For one row SQLAlchemy works five times as long as SQLite does. PostgreSQL's are SQLAlchemy's as ever: the way to
-the server outweighs it, and its care for broken connections is needed.
+For one row SQLAlchemy works five times as long as SQLite does, and twice as long as psycopg. What it raises for an
+error, and its care for a connection that broke, are done here as it does them.
 """
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -40,55 +39,53 @@ class Prepared:
         """``statement`` has no list among its parameters."""
         self._statement: Any = statement
         self._compiled: dict[tuple[str, ...], _Compiled] = {}
+        """By the database's kind and the parameters' names."""
 
     def first(self, tx: Connection, parameters: Parameters) -> Row | None:
         """The first row, or None."""
-        if is_postgres(tx):
-            found: Row | None = tx.execute(self._statement, parameters).first()
-            return found
-        rows = self._execute(tx, parameters)
+        rows = self.rows(tx, parameters)
         return rows[0] if rows else None
 
     def rows(self, tx: Connection, parameters: Parameters) -> Sequence[Row]:
         """All rows."""
-        if is_postgres(tx):
-            return tx.execute(self._statement, parameters).all()
-        return self._execute(tx, parameters)
-
-    def run(self, tx: Connection, *parameters: Parameters) -> int:
-        """Write once for each of ``parameters``, which have the same names; how many rows were written."""
-        if is_postgres(tx):
-            return tx.execute(self._statement, parameters[0] if len(parameters) == 1 else parameters).rowcount
-        compiled = self._for(tx, parameters[0])
-        values = [compiled.values({**compiled.fixed, **one}) for one in parameters]
+        compiled = self._for(tx, parameters)
         driver = _driver(tx)
         try:
-            if len(values) == 1:
-                return driver.execute(compiled.sql, values[0]).rowcount
-            return driver.executemany(compiled.sql, values).rowcount
-        except sqlite3.Error as error:
-            raise _raised(compiled, error) from error
-
-    def _execute(self, tx: Connection, parameters: Parameters) -> Sequence[Row]:
-        compiled = self._for(tx, parameters)
-        try:
-            cursor = _driver(tx).execute(compiled.sql, compiled.values({**compiled.fixed, **parameters}))
+            cursor = driver.execute(compiled.sql, compiled.values({**compiled.fixed, **parameters}))
             found: list[Row] = cursor.fetchall()
-        except sqlite3.Error as error:
-            raise _raised(compiled, error) from error
+        except driver.Error as error:
+            raise _raised(tx, compiled, error) from error
         if compiled.convert:
             found = [_converted(row, compiled) for row in found]
         return found
 
+    def run(self, tx: Connection, *parameters: Parameters) -> int:
+        """Write once for each of ``parameters``, which have the same names; how many rows were written."""
+        compiled = self._for(tx, parameters[0])
+        values = [compiled.values({**compiled.fixed, **one}) for one in parameters]
+        driver = _driver(tx)
+        try:
+            cursor = driver.cursor()
+            if len(values) == 1:
+                cursor.execute(compiled.sql, values[0])
+            else:
+                cursor.executemany(compiled.sql, values)
+        except driver.Error as error:
+            raise _raised(tx, compiled, error) from error
+        return int(cursor.rowcount)
+
     def _for(self, tx: Connection, parameters: Parameters) -> _Compiled:
-        names = tuple(parameters)
+        names = (tx.dialect.name, *parameters)
         known = self._compiled.get(names)
         if known is None:
-            known = self._compiled[names] = self._compile(tx, names)
+            known = self._compiled[names] = self._compile(tx, tuple(parameters))
         return known
 
     def _compile(self, tx: Connection, names: tuple[str, ...]) -> _Compiled:
         compiled = self._statement.compile(dialect=tx.dialect, column_keys=list(names))
+        fixed = {name: value for name, value in compiled.params.items() if name not in names}
+        if is_postgres(tx):  # its driver takes them by name, and gives what SQLAlchemy would
+            return _Compiled(str(compiled), fixed, values=lambda one: one, convert=())
         order = compiled.positiontup
         columns = getattr(self._statement, "exported_columns", ())
         processors = [
@@ -96,7 +93,7 @@ class Prepared:
         ]
         return _Compiled(
             sql=str(compiled),
-            fixed={name: value for name, value in compiled.params.items() if name not in names},
+            fixed=fixed,
             values=itemgetter(*order) if len(order) > 1 else lambda one: (one[order[0]],),
             convert=tuple(
                 (place, convert) for place, convert in enumerate(processors) if convert is not None
@@ -111,13 +108,24 @@ def _converted(row: Row, compiled: _Compiled) -> Row:
     return values
 
 
-def _driver(tx: Connection) -> sqlite3.Connection:
+def _driver(tx: Connection) -> Any:
     if not tx.in_transaction():
         tx.begin()  # as SQLAlchemy's own first statement would
-    driver = tx.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return driver
+    return tx.connection.driver_connection
 
 
-def _raised(compiled: _Compiled, error: sqlite3.Error) -> BaseException:
-    return DBAPIError.instance(compiled.sql, None, error, sqlite3.Error, hide_parameters=True)
+def _raised(tx: Connection, compiled: _Compiled, error: Any) -> BaseException:
+    library: Any = tx.dialect.dbapi
+    broken = tx.dialect.is_disconnect(error, tx.connection.dbapi_connection, None)
+    if broken:
+        tx.invalidate(error)
+    raised: BaseException = DBAPIError.instance(
+        compiled.sql,
+        None,
+        error,
+        library.Error,
+        hide_parameters=True,
+        connection_invalidated=broken,
+        dialect=tx.dialect,
+    )
+    return raised

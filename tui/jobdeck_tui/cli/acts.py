@@ -13,7 +13,7 @@ from jobdeck_tui.core.columns import display_state
 from jobdeck_tui.text.format import state_word
 
 from . import bulk
-from .exits import OK, client_exit_code, say_error, sentence
+from .exits import OK, client_exit_code, nothing_changed, say_error, sentence
 from .find import full_id
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
@@ -124,7 +124,7 @@ async def _act_on_all(
 def _say_refusal(act: str, given: str, error: ClientError) -> None:
     now = ""
     if isinstance(error, Refused):
-        now = " Nothing was changed."
+        now = nothing_changed(error)
         if error.current is not None:
             current = error.current
             now += f" It is {state_word(display_state(current))} at version {current.version} now."

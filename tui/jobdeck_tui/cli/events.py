@@ -48,7 +48,10 @@ def events_command(target: Target, *, follow: bool, seconds: float, filter_text:
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--filter") from error
     printer = Printer(matches, as_json=as_json, filtered=bool(filter_text.strip()))
-    return asyncio.run(_listen(target.url(), printer, None if follow else seconds))
+    url = target.url()
+    until = "until interrupted" if follow else f"for {seconds:g} s"
+    say_error(f"What happens at {url} from now on, {until}:")
+    return asyncio.run(_listen(url, printer, None if follow else seconds))
 
 
 async def _listen(url: str, printer: "Printer", seconds: float | None) -> int:

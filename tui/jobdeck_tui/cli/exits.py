@@ -15,11 +15,13 @@ from jobdeck_tui.client.errors import (
     Denied,
     NotReachable,
     NotSaved,
+    Offer,
     Refused,
     StartFailed,
     TimedOut,
 )
 from jobdeck_tui.client.fields import Unreadable
+from jobdeck_tui.text.format import elapsed, instant
 from jobdeck_tui.text.sanitise import block
 
 OK = 0
@@ -103,10 +105,22 @@ def _advice(error: ClientError) -> str:
             " Nothing was changed; start a backend with 'jobdeck serve', or name another with --server URL."
         )
     if isinstance(error, Refused):
-        return " Nothing was changed."
+        return nothing_changed(error) + _offer(error.offer)
     if isinstance(error, Denied):
-        return " Nothing was changed; the server wants other credentials or a role with more rights."
+        # A server that says what it does not let anybody do asks for no credentials.
+        return nothing_changed(error) if error.code else " The server wants other credentials."
     return " Look with 'jobdeck list'." if isinstance(error, TimedOut) else ""
+
+
+def nothing_changed(error: ClientError) -> str:
+    """Say that nothing was, unless the refusal has said it in its own words."""
+    return "" if "nothing was" in error.message.lower() else " Nothing was changed."
+
+
+def _offer(offer: Offer | None) -> str:
+    if offer is None:
+        return ""
+    return f" The earliest it would promise is {elapsed(offer.later)} later: {instant(offer.deadline)}."
 
 
 def _command(error: click.UsageError) -> str:

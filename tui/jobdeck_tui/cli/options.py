@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from jobdeck_tui.client.instance import default_state_dir, running_instance
+from jobdeck_tui.client.instance import await_start, default_state_dir
 from jobdeck_tui.config_file import config_path, load_config
 
 from .exits import NOT_REACHABLE, REFUSED, Exit
@@ -29,19 +29,20 @@ class Target(NamedTuple):
         return self.state_dir or default_state_dir()
 
     def url(self) -> str:
-        """Give the server's address.
+        """Give the server's address; one that is starting here is waited for.
 
         Raises:
             Exit: none was named and none runs here.
         """
         if self.server is not None:
             return self.server
-        found = running_instance(self.directory)
+        found = await_start(self.directory)
         if found is None:
             raise Exit(
                 NOT_REACHABLE,
                 f"No backend runs on {self.directory}. "
-                "Start one with 'jobdeck' or 'jobdeck serve', or name one with --server URL.",
+                "Start one with 'jobdeck' or 'jobdeck serve' (it is there once it has printed its address), "
+                "or name one with --server URL.",
             )
         return found.url
 

@@ -10,7 +10,7 @@ ClientError
 └── StartFailed       the embedded backend did not come up; its exit code says why
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.models import Job
@@ -32,22 +32,39 @@ class TimedOut(ClientError):  # noqa: N818
     """A change was sent and no answer came: it may or may not have been made."""
 
 
-class Denied(ClientError):  # noqa: N818
-    """The server answered 401 or 403."""
+class Offer(NamedTuple):
+    """The earliest deadline it could promise, in Unix seconds, and by how many that is after the one asked for."""
 
-    def __init__(self, message: str, status: int) -> None:
+    deadline: float
+    later: float
+
+
+class Denied(ClientError):  # noqa: N818
+    """The server answered 401 or 403; ``code`` is a jobdeck server's own word for why, else empty."""
+
+    def __init__(self, message: str, status: int, code: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
 
 
 class Refused(ClientError):  # noqa: N818
-    """The server will not do it; nothing was changed."""
+    """The server will not do it; nothing was changed. ``offer``: what it would promise instead."""
 
-    def __init__(self, message: str, *, status: int, code: str, current: "Job | None" = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int,
+        code: str,
+        current: "Job | None" = None,
+        offer: Offer | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.current = current
+        self.offer = offer
 
 
 class NotUnderstood(ClientError):  # noqa: N818

@@ -11,8 +11,8 @@ import httpx
 from jobdeck_tui.text.sanitise import one_line
 
 from . import decode
-from .errors import Denied, NotReachable, NotUnderstood, Refused, TimedOut
-from .fields import NOTE_LIMIT, Unreadable, parse
+from .errors import Denied, NotReachable, NotUnderstood, Offer, Refused, TimedOut
+from .fields import NOTE_LIMIT, Fields, Unreadable, parse
 from .models import Job
 
 CONNECT_SECONDS = 3.0
@@ -173,35 +173,43 @@ async def read_bounded(response: httpx.Response, limit: int = BODY_BYTES_MAX) ->
 def _raise_for(status: int, body: bytes) -> None:
     if status < 300:
         return
-    code, message, current = _detail(body)
+    code, message, detail = _detail(body)
     message = message or f"The server answered {status}."
     if status in (401, 403):
-        raise Denied(message, status)
-    raise Refused(message, status=status, code=code, current=current)
+        raise Denied(message, status, code)
+    raise Refused(message, status=status, code=code, current=_current(detail), offer=_offer(detail))
 
 
-def _detail(content: bytes) -> tuple[str, str, Job | None]:
-    """Read ``{"detail": …}`` in any of the shapes the two APIs use."""
+def _detail(content: bytes) -> tuple[str, str, Mapping[str, object]]:
+    """Read ``{"detail": …}`` in any of the shapes the two APIs use: code, message, and all that is in it."""
     try:
         body = parse(content)
     except Unreadable:
-        return "", "", None
+        return "", "", {}
     detail = body.get("detail") if isinstance(body, dict) else None
     if isinstance(detail, str):
-        return "", one_line(detail, NOTE_LIMIT), None
+        return "", one_line(detail, NOTE_LIMIT), {}
     if isinstance(detail, list):
-        return "invalid_input", _validation(detail), None
+        return "invalid_input", _validation(detail), {}
     if not isinstance(detail, dict):
-        return "", "", None
+        return "", "", {}
+    code, message = detail.get("code", ""), detail.get("message", "")
+    return one_line(str(code), 100), one_line(str(message), NOTE_LIMIT), detail
+
+
+def _current(detail: Mapping[str, object]) -> Job | None:
     try:
-        current = decode.job(detail.get("current"))
+        return decode.job(detail.get("current"))
     except Unreadable:
-        current = None
-    return (
-        one_line(str(detail.get("code", "")), 100),
-        one_line(str(detail.get("message", "")), NOTE_LIMIT),
-        current,
-    )
+        return None
+
+
+def _offer(detail: Mapping[str, object]) -> Offer | None:
+    try:
+        offered = Fields(detail.get("offer")).time("deadline")
+        return Offer(offered, offered - Fields(detail).time("deadline"))
+    except Unreadable:
+        return None
 
 
 def _validation(errors: list[object]) -> str:

@@ -6,6 +6,7 @@ A running backend holds a lock on ``jobdeck.lock`` in its state directory; the f
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from jobdeck_tui.text.sanitise import one_line
 
 LOCK_NAME = "jobdeck.lock"
 LOCK_BYTES_MAX = 4096
+START_SECONDS = 15.0
+LOOK_SECONDS = 0.05
 
 
 class Instance(NamedTuple):
@@ -34,11 +37,31 @@ def default_state_dir() -> Path:
 
 
 def running_instance(state_dir: Path) -> Instance | None:
-    """Give the backend that runs on ``state_dir``, if one does."""
+    """Give the backend that runs on ``state_dir`` and answers, if one does."""
+    holder = _holder(state_dir)
+    return None if holder is None or holder.url is None else Instance(holder.url, holder.pid, state_dir)
+
+
+def await_start(state_dir: Path, seconds: float = START_SECONDS) -> Instance | None:
+    """Give the backend of ``state_dir``, waited for while one is starting there."""
+    end = time.monotonic() + seconds
+    while (holder := _holder(state_dir)) is not None and holder.url is None and time.monotonic() < end:
+        time.sleep(LOOK_SECONDS)
+    return running_instance(state_dir)
+
+
+class _Holder(NamedTuple):
+    pid: int
+    url: str | None
+    """None while it is starting."""
+
+
+def _holder(state_dir: Path) -> _Holder | None:
+    """Who holds the directory's lock."""
     path = state_dir / LOCK_NAME
     try:
         with path.open("rb") as file:
-            found = _read(file.read(LOCK_BYTES_MAX), state_dir)
+            found = _read(file.read(LOCK_BYTES_MAX))
             # The lock is only tried where its writer seems to live: a backend that is just starting must not
             # find it taken by us.
             if found is None or not _alive(found.pid) or not _locked(file.fileno()):
@@ -48,10 +71,11 @@ def running_instance(state_dir: Path) -> Instance | None:
         return None
 
 
-def _read(content: bytes, state_dir: Path) -> Instance | None:
+def _read(content: bytes) -> _Holder | None:
     try:
         record = json.loads(content)
-        return Instance(one_line(record["url"], 300), int(record["pid"]), state_dir)
+        url = record["url"]
+        return _Holder(int(record["pid"]), None if url is None else one_line(url, 300))
     except (ValueError, KeyError, TypeError):
         return None
 

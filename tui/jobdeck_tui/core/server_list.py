@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 LISTED_MAX = 10_000
 """With more jobs than that the server filters and sorts, and the deck asks for the rows it shows."""
-ROWS_AT_FIRST = 200
+ROWS_AT_FIRST = 100
+"""More than a terminal shows, and soon here: the operator waits for them."""
+ROWS_THEN = 500
+"""Right behind the first ones."""
 MORE_ROWS = 500
 MORE_WITHIN_ROWS = 100
 """So near the end of the rows that are here, more are asked for."""
@@ -71,6 +74,8 @@ class ServerList:
         asked = self._asked
         if asked is None or (asked.filter, asked.sort) != (filter_source, sort):
             self._rows = ROWS_AT_FIRST
+        elif self.more and self._rows == ROWS_AT_FIRST:
+            self._rows = ROWS_THEN
         elif self.more and cursor >= len(self.ids) - MORE_WITHIN_ROWS and self._rows < ROWS_MAX:
             self._rows = min(len(self.ids) + MORE_ROWS, ROWS_MAX)
         query = Query(filter_source, sort, self._rows)
@@ -96,7 +101,7 @@ class ServerList:
         self._answered_at = now
 
     def words(self, column: str) -> str:
-        """Say what the list is, as in ``server: first 200 of 39,000``."""
+        """Say what the list is, as in ``server: first 500 of 39,000``."""
         if self.trouble:
             return f"the server's list could not be read, trying again: {self.trouble}"
         if not self.read:

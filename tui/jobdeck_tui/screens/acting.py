@@ -101,6 +101,7 @@ class ActingScreen(DeckScreen):
         if not found.eligible and not again:
             self.program.tell(found.sentence, severity="warning")
             return
+        self.deck.hush()  # what was said of an act before this one
         self.deck.take_act(self.deck.acts.request(act, job, now))
         self.program.send_due_acts()
         self.flush()
@@ -128,6 +129,7 @@ class ActingScreen(DeckScreen):
         by_id = {job.job_id: job for job in jobs}
 
         def told(answer: BulkAnswer) -> None:
+            self.deck.hush()  # that it is being asked
             can = [by_id[one.job_id] for one in answer.results if one.ok and one.job_id in by_id]
             if self.app.screen is not self:
                 self.program.tell(

@@ -132,7 +132,7 @@ class TypedQuestion(ModalScreen[bool]):
         """The question and a place to type."""
         with Vertical(classes="dialog"):
             yield TextLine(id="asked")
-            yield Input(id="typed", placeholder=self._expected, select_on_focus=False)
+            yield Input(id="typed", placeholder="type it here", select_on_focus=False)
             if self._with_reason:
                 yield Input(
                     id="reason", placeholder="why (optional, tab goes here)", max_length=REASON_CHARACTERS_MAX

@@ -17,22 +17,41 @@ SHORT = {
     "cancelled": "cancelled",
     "succeeded": "done",
 }
+SHORTER = {
+    "running": "run",
+    "assigned": "assign",
+    "queued": "queue",
+    "waiting": "wait",
+    "backlog": "back",
+    "held": "held",
+    "failed": "fail",
+    "expired": "expire",
+    "cancelled": "cancel",
+    "succeeded": "done",
+}
 LATE = (("overdue", "OVER DEADLINE", "over"), ("at_risk", "AT RISK", "soon"))
 ALWAYS = frozenset({"running", "queued", "waiting", "backlog", "succeeded"})
 
 
 def counts_pieces(counts: Mapping[str, int], width: int) -> list[Piece]:
-    """The counts as ``width`` cells hold them: with words, else with signs; late ones are never left out."""
-    shown = [(state, counts.get(state, 0)) for state in SHORT if counts.get(state) or state in ALWAYS]
+    """The counts as ``width`` cells hold them: with words, else without states that have no job, else with short
+    words, else with signs alone; late ones are never left out.
+    """
     late: list[Piece] = []
     for name, said, look in LATE:
         if counts.get(name):
             late += [(" ", ""), (f"{number(counts[name])} {said}", look)]
-    for words in (True, False):
-        pieces: list[Piece] = []
-        for state, count in shown:
-            label = f" {SHORT[state]}" if words else ""
-            pieces.append((f" {state_glyph(state)} {number(count)}{label} ", state if count else "faint"))
+    there = frozenset(state for state in SHORT if counts.get(state))
+    none = dict.fromkeys(SHORT, "")
+    for words, states in ((SHORT, there | ALWAYS), (SHORT, there), (SHORTER, there), (none, there)):
+        pieces = [
+            (
+                f" {state_glyph(state)} {f'{number(counts.get(state, 0))} {words[state]}'.rstrip()} ",
+                state if counts.get(state) else "faint",
+            )
+            for state in SHORT
+            if state in states
+        ]
         if sum(cells(text) for text, _ in (*pieces, *late)) <= width:
             break
     return [*pieces, *late]
