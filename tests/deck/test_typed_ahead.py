@@ -10,7 +10,7 @@ from running_backend import RunningBackend
 from textual.pilot import Pilot
 
 from .deck_driver import Clock, a_deck, a_job, burst, in_a_deck, program, running, screen_text
-from .test_deck_terminal import Terminal
+from .pty_terminal import Terminal
 
 
 async def settled(pilot: Pilot[int], clock: Clock) -> None:

@@ -18,9 +18,9 @@ from jobdeck_tui.widgets.text_pane import TextPane
 from textual.pilot import Pilot
 
 from tests.deck.deck_driver import lines, program
+from tests.deck.pty_terminal import Terminal
 from tests.deck.screen_walk import STOPS, deck_of, walk
 from tests.deck.telling_server import told_beside
-from tests.deck.test_deck_terminal import Terminal
 from tests.deck.world import World
 
 from .corpus import HOSTILE

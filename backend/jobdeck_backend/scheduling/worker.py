@@ -205,9 +205,7 @@ class Execution:
             return Expired()
         except EffectUncertain as unknown:
             return Held(unknown.message)
-        except JobStopped:
-            return Stopped()
-        except asyncio.CancelledError:
+        except (JobStopped, asyncio.CancelledError):
             return Stopped()
         except Exception as error:
             if self._timeout is not None and self._timeout.expired():
