@@ -12,6 +12,7 @@ from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
 from jobdeck_backend.recovery.drill_watch import GIVE_UP_S, Expectation, Nothing, Watch
 from jobdeck_backend.scheduling.forks import ForkedProcess
+from jobdeck_backend.scheduling.snapshot import DaskWorker, Snapshot
 from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import jobs
@@ -48,11 +49,6 @@ class SchedulerLoss(Watch):
         if self._cluster.state in {"up", "suspect"} and self._cluster.epoch == self._before.epoch:
             return None
         return f"the loss of epoch {self._before.epoch} was noticed"
-
-    def _epoch_up(self, _tx: Connection) -> str | None:
-        if self._cluster.epoch == self._before.epoch or self._cluster.state != "up":
-            return None
-        return f"epoch {self._cluster.epoch} is up with {self._cluster.worker_count()} workers"
 
 
 class SchedulerHang(SchedulerLoss):
@@ -155,12 +151,8 @@ class WorkerHang(WorkerLoss):
         if self._noticed(tx):
             return f"{self._drill.target} is gone"
         snapshot = self._cluster.snapshot
-        ages = (
-            [one.last_seen_age for one in snapshot.workers if one.name == self._drill.target]
-            if snapshot
-            else []
-        )
-        if not ages or ages[0] < SILENT_S:
+        mine = None if snapshot is None else self._stopped_in(snapshot)
+        if mine is None or mine.last_seen_age < SILENT_S:
             return None
         return f"{self._drill.target} is silent; it may only be busy, its jobs are left to it"
 
@@ -180,12 +172,17 @@ class WorkerHang(WorkerLoss):
         snapshot = self._cluster.snapshot
         if snapshot is None:
             return None
-        mine = [one for one in snapshot.workers if one.name == self._drill.target]
-        heard = mine and snapshot.read_at - mine[0].last_seen_age > self._continued_at
+        mine = self._stopped_in(snapshot)
+        if mine is None or snapshot.read_at - mine.last_seen_age <= self._continued_at:
+            return None
         on_record = sum(one.worker == self._drill.target for one in jobs.live_attempts(tx))
-        if not heard or mine[0].executing > on_record:
+        if mine.executing > on_record:
             return None
         return f"{self._drill.target} learned at its next write that its jobs are another's, and let go"
+
+    def _stopped_in(self, snapshot: Snapshot) -> DaskWorker | None:
+        """The stopped worker as Dask sees it."""
+        return next((one for one in snapshot.workers if one.name == self._drill.target), None)
 
 
 class ApiLoss(Watch):
@@ -217,8 +214,3 @@ class ApiLoss(Watch):
 
     def _answering(self, _tx: Connection) -> str | None:
         return "a new backend has taken the state directory up"
-
-    def _epoch_up(self, _tx: Connection) -> str | None:
-        if self._cluster.epoch <= self._before.epoch or self._cluster.state != "up":
-            return None
-        return f"epoch {self._cluster.epoch} is up with {self._cluster.worker_count()} workers"

@@ -144,6 +144,11 @@ class Watch(ABC):
         ended = f", {len(self._hit) - taken} had ended" if taken < len(self._hit) else ""
         return f"{taken} of {len(self._hit)} interrupted jobs taken back{ended}, none lost"
 
+    def _epoch_up(self, _tx: Connection) -> str | None:
+        if self._cluster.epoch <= self._before.epoch or self._cluster.state != "up":
+            return None
+        return f"epoch {self._cluster.epoch} is up with {self._cluster.worker_count()} workers"
+
     def _running_again(self, tx: Connection) -> str | Nothing | None:
         if not self._hit:
             return Nothing("no job has to come back")
