@@ -90,8 +90,7 @@ def rows(job_id: str, last: int, new: Sequence[NewEvent], now: float) -> list[di
 
 def insert(tx: Connection, appended: Sequence[dict[str, Any]]) -> None:
     """Append what ``rows`` made, of one job or of many."""
-    if appended:
-        _INSERT.run(tx, *appended)
+    _INSERT.run(tx, *appended)
 
 
 def read_after(tx: Connection, job_id: str, after: int, limit: int) -> list[StoredEvent]:

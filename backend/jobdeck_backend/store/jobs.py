@@ -211,8 +211,7 @@ def end_admission(
 
 def insert_transitions(tx: Connection, made: Sequence[Transition]) -> None:
     """Put transitions on record."""
-    if made:
-        _INSERT_TRANSITION.run(tx, *map(columns_of, made))
+    _INSERT_TRANSITION.run(tx, *map(columns_of, made))
 
 
 def insert_dependencies(tx: Connection, job_id: str, predecessor_ids: Iterable[str]) -> None:
@@ -318,8 +317,7 @@ def live_attempts(tx: Connection) -> list[Attempt]:
 
 def insert_stages(tx: Connection, runs: Sequence[StageRun]) -> None:
     """Store completed stages. Raises ``IntegrityError`` if one is on record already (R20)."""
-    if runs:
-        _INSERT_STAGES.run(tx, *map(columns_of, runs))
+    _INSERT_STAGES.run(tx, *map(columns_of, runs))
 
 
 def load_stages(tx: Connection, job_id: str) -> list[StageRun]:

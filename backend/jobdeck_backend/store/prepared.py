@@ -61,6 +61,8 @@ class Prepared:
 
     def run(self, tx: Connection, *parameters: Parameters) -> int:
         """Write once for each of ``parameters``, which have the same names; how many rows were written."""
+        if not parameters:
+            return 0
         compiled = self._for(tx, parameters[0])
         values = [compiled.values({**compiled.fixed, **one}) for one in parameters]
         driver = _driver(tx)
