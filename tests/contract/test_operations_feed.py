@@ -107,6 +107,8 @@ def test_acts_are_told_done_and_refused(backend: RunningBackend) -> None:
 def test_r37_the_loss_of_the_scheduler_and_the_drill_are_told_at_once(backend: RunningBackend) -> None:
     backend.wait_for_dask()
     epoch = backend.overview()["scheduler"]["epoch"]
+    job_id = backend.submit({"name": "hit", "seconds": 3}, {"name": "after"})
+    backend.wait_for(job_id, "running")
     with feed(backend) as frames:
         next(frames)
         drill = {"fault": "scheduler-loss", "confirm": "scheduler-loss"}
