@@ -38,7 +38,7 @@ class Kind(BaseModel):
 
 
 class Space(BaseModel):
-    """In bytes: the database with what its log still holds, that log, what is free for new rows, the disk's room."""
+    """In bytes: the database with what its log still holds, what of it is free, that log, the disk's room."""
 
     database_bytes: int
     log_bytes: int

@@ -15,7 +15,7 @@ PAGES_AT_A_TIME = 200
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """In bytes: the database with what its log still holds, that log, what is free for new rows, the disk's room."""
+    """In bytes: the database with what its log still holds, what of it is free, that log, the disk's room."""
 
     database_bytes: int
     log_bytes: int
