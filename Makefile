@@ -52,6 +52,7 @@ clean:  ## Remove the virtual environment and every cache
 # Bytecode is compiled here: without it each start would parse every import anew wherever the environment
 # forbids Python to write it.
 define install
+	@echo 'Making $@ (minutes at first use, then not again until the dependencies change)' >&2
 	@test -x $(BIN)/python || { command -v uv >/dev/null && uv venv --quiet --python $(PYTHON) .venv || $(PYTHON) -m venv .venv; }
 	@if command -v uv >/dev/null; \
 	then uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable "$(1)"; \

@@ -166,7 +166,11 @@ def _end_with_stdin(server: Server) -> None:
 
 @click.command()
 @click.option("--host", help="Address to listen on; loopback unless told otherwise.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port to listen on, 8787 unless told otherwise; 0 takes a free one.",
+)
 @click.option(
     "--state-dir", type=click.Path(path_type=Path, file_okay=False), help="Where everything is kept."
 )

@@ -39,6 +39,14 @@ def test_config_tells_what_cannot_be_used_and_exits_1(jobdeck):
     assert (len(data["problems"]), data["keys"], data["profiles"]["prod"]["url"]) == (3, {}, "http://a")
 
 
+def test_nothing_is_drilled_on_a_profile_of_production(jobdeck):
+    text = 'profile = "prod"\n[profiles.prod]\nurl = "http://127.0.0.1:9"\nenvironment = "PROD"\n'
+    for named in ((), ("--profile", "prod")):
+        told = jobdeck(text, "drill", "worker-loss", "--yes", *named, code=4)
+        assert "Profile prod is PROD" in told
+        assert "Nothing was sent" in told
+
+
 def test_a_profile_is_the_server_that_every_command_means(jobdeck):
     text = 'profile = "near"\n[profiles.near]\nurl = "http://127.0.0.1:9"\n[profiles.far]\nurl = "http://127.0.0.1:7"\n'
     assert "127.0.0.1:9" in jobdeck(text, "list", code=3)

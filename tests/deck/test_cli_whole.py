@@ -39,9 +39,26 @@ def test_why_is_told_in_words(backend):
     assert json.loads(call(backend.url, "why", "told-why", "--json")[0])["code"]
 
 
+def test_a_report_is_printed_and_a_job_without_one_is_exit_code_1(backend):
+    made = json.dumps({"stages": [], "output": "# All is well"})
+    call(backend.url, "submit", "probe", made, "--job-id", "told-report", "--follow")
+    assert call(backend.url, "report", "told-rep")[0] == "# All is well\n"
+    assert json.loads(call(backend.url, "report", "told-report", "--json")[0])["report"] == "# All is well"
+    call(backend.url, "submit", "probe", "{}", "--job-id", "reportless", "--follow")
+    told, complained = jobdeck("report", "reportless", "--server", backend.url, code=1)
+    assert (told, "reportless has no report" in complained) == ("", True)
+
+
+def test_too_short_a_beginning_of_an_id_is_told_how_long_it_must_be(backend):
+    call(backend.url, "submit", "probe", "{}", "--job-id", "shortened")
+    _, complained = jobdeck("show", "short", "--server", backend.url, code=4)
+    assert "give 6 characters or more" in complained
+    assert call(backend.url, "show", "shorte")[0].startswith("job       shortened ")
+
+
 def test_a_forecast_is_told_and_its_exit_code_says_whether_a_deadline_can_be_promised(backend):
     told, _ = call(backend.url, "forecast")
-    assert "on 2 slots; all done: " in told
+    assert " unfinished on 2 slots" in told
     assert any(line.startswith("probe ") for line in told.splitlines())
     told, _ = call(backend.url, "forecast", "probe", "--deadline-seconds", "3600")
     assert told.splitlines()[-1] == "It can be promised."

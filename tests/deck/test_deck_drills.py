@@ -4,7 +4,7 @@ import json
 
 import pytest
 from jobdeck_tui.client.drills import DrillAwaited, DrillStep
-from jobdeck_tui.core.drill_words import GUARANTEES, SHOWS_NOTHING
+from jobdeck_tui.core.drill_words import GUARANTEES, SHOWS_NOTHING, end_line
 from jobdeck_tui.text.format import instant
 
 from .deck_driver import NOW, a_deck, a_drill, an_overview, in_a_deck, lines, press, running, screen_text
@@ -97,6 +97,20 @@ async def test_a_drill_that_has_shown_nothing_is_neither_passed_nor_failed() -> 
         await pilot.pause()
         assert "NOT SHOWN" in screen_text(pilot)
         assert "○ nothing to judge: no job has to come back" in screen_text(pilot)
+
+
+@in_a_deck
+async def test_a_drill_that_was_only_late_is_called_late_and_not_failed() -> None:
+    late = DrillStep(NOW, "epoch up", "epoch 2 is up", 2.0, 2.16, "late")
+    deck = a_deck()
+    drill = a_drill()._replace(state="failed", timeline=(late,))
+    deck.take_drill(drill)
+    async with running(deck, 120, 40) as pilot:
+        await press(pilot, "4")
+        await pilot.pause()
+        assert "  LATE  began" in screen_text(pilot)
+        assert "FAILED" not in screen_text(pilot)
+    assert " 0 of 1 expectations met in time, 1 late, 0 failed" in end_line(drill)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -101,6 +101,18 @@ async def test_tab_completes_fields_and_the_words_that_rows_have_and_up_brings_f
 
 
 @in_a_deck
+async def test_tab_tells_the_candidates_where_they_agree_no_further() -> None:
+    async with running(a_listing_deck()) as pilot:
+        await press(pilot, "slash")
+        await burst(pilot, "stat")
+        await pilot.pause()
+        await press(pilot, "tab")
+        assert "tab: state:  status:" in screen_text(pilot)
+        await burst(pilot, "e", "tab")
+        assert pilot.app.screen.query_one(FilterInput).value == "state:"
+
+
+@in_a_deck
 async def test_n_goes_from_line_to_line_that_was_sought_with_every_line_shown_again() -> None:
     deck = a_deck()
     for seq in range(1, 41):

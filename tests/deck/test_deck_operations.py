@@ -183,7 +183,7 @@ def test_the_command_line_tells_failures_and_pauses_a_queue(
     assert run(["failures", "--json", "--server", url]) == 0
     assert json.loads(capsys.readouterr().out)["failures"][0]["example"]["job_id"] == "told"
     assert run(["pause", "night", "--server", url]) == 0
-    assert "queue night is paused, nothing of it starts; 0 wait" in capsys.readouterr().out
+    assert "queue night is paused: no more of its jobs go to Dask; " in capsys.readouterr().out
     assert run(["queues", "--server", url]) == 0
     assert any(line.split()[:2] == ["night", "paused"] for line in capsys.readouterr().out.splitlines())
     assert run(["unpause", "night", "--json", "--server", url]) == 0

@@ -1,5 +1,7 @@
 """What a pruning may take: nothing that is still needed, whole jobs only, and positions that never fall."""
 
+import contextlib
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,6 +103,22 @@ def test_a_threads_progress_goes_with_its_last_job_and_no_turn_without_those_bef
     assert retention.remove(tx, ["turn-1"], EVERYTHING)[1]["checkpoints"] == 0
     assert tx.execute(CHECKPOINTS, {"thread": "session"}).scalar_one() == 1
     assert retention.remove(tx, ["turn-2"], EVERYTHING)[1]["checkpoints"] == 1
+
+
+def test_the_database_is_told_as_large_as_a_copy_of_it_while_its_log_holds_the_newest_pages(
+    database: Database, tmp_path: Path
+) -> None:
+    with database.write() as tx:
+        for number in range(200):
+            accept(tx, f"job-{number}", number, callback_url=None)
+    with database.read() as tx:
+        told = space.measure(tx, database.path)
+        driver = tx.connection.driver_connection
+        assert told is not None
+        assert isinstance(driver, sqlite3.Connection)
+        with contextlib.closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+            driver.backup(copy)
+    assert told.database_bytes == (tmp_path / "copy.db").stat().st_size
 
 
 def test_positions_never_fall_and_what_is_free_is_given_back(database: Database) -> None:

@@ -38,7 +38,7 @@ class Kind(BaseModel):
 
 
 class Space(BaseModel):
-    """In bytes: the database's file, its log, what of the file is free for new rows, and the disk's room."""
+    """In bytes: the database with what its log still holds, what of it is free, that log, the disk's room."""
 
     database_bytes: int
     log_bytes: int

@@ -15,7 +15,7 @@ PAGES_AT_A_TIME = 200
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """In bytes: the database's file, its log, what of the file is free for new rows, and the disk's room."""
+    """In bytes: the database with what its log still holds, what of it is free, that log, the disk's room."""
 
     database_bytes: int
     log_bytes: int
@@ -28,13 +28,14 @@ def measure(tx: Connection, path: Path | None) -> Space | None:
     if path is None:
         return None
     driver = tx.connection.driver_connection
-    free_pages = page_bytes = 0
+    pages = free_pages = page_bytes = 0
     if isinstance(driver, sqlite3.Connection):
+        pages = _pages(driver)
         free_pages = int(driver.execute("PRAGMA freelist_count").fetchone()[0])
         page_bytes = int(driver.execute("PRAGMA page_size").fetchone()[0])
     log = path.with_name(f"{path.name}-wal")
     return Space(
-        database_bytes=path.stat().st_size if path.exists() else 0,
+        database_bytes=pages * page_bytes,  # the file itself stays small until the log is written into it
         log_bytes=log.stat().st_size if log.exists() else 0,
         free_bytes=free_pages * page_bytes,
         disk_free_bytes=shutil.disk_usage(path.parent).free,

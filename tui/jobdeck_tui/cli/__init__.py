@@ -29,6 +29,7 @@ COMMANDS = {
     "cluster": ("whole", "Print Dask's tasks and workers, and where it and the records disagree."),
     "forecast": ("forecast", "Say when a job submitted now would be done."),
     "events": ("events", "Print the events of all jobs as they come."),
+    "report": ("report", "Print a job's report."),
     "artifacts": ("artifacts", "List the files that a job left behind."),
     "fetch": ("artifacts", "Save a file of a job."),
     "cancel": ("acts", "Cancel jobs, whether queued or running."),

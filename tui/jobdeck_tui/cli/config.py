@@ -20,13 +20,13 @@ EXAMPLE = """\
 # profile = "prod"             the server meant when none is named
 # [profiles.prod]
 # url = "https://deck.example:8443"
-# environment = "PROD"         acts on PROD ask first
+# environment = "PROD"         the deck asks before each act, nothing is drilled
 # [keys]
 # "act.cancel" = "X"           'jobdeck config --keys' lists the names
 # [views.late]
 # filter = "left<60s"
 # sort = "left"
-# columns = ["id", "state", "left", "note"]"""
+# columns = ["note"]           beside id, state and time left"""
 
 
 @click.command("config")

@@ -37,7 +37,7 @@ NO_READER = 141
 EPILOGUE = (
     "Exit codes: 0 done, 1 the job or check failed, 2 usage, 3 server not reachable, 4 refused by the "
     "server, 5 a drill had nothing to hit, 10 state directory in use, 11 port taken, 12 state directory not "
-    "writable, 13 database damaged or newer, 130 interrupted, 141 nobody reads the output."
+    "writable, 13 database damaged or newer, 14 Redis not usable, 130 interrupted, 141 nobody reads the output."
 )
 
 

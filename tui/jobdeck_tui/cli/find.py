@@ -6,8 +6,10 @@ from urllib.parse import quote
 from jobdeck_tui.client.api import JOBS, Api
 from jobdeck_tui.client.errors import Refused
 
-_PREFIX = re.compile(r"[A-Za-z0-9_-]{6,64}")
-"""Shorter beginnings name a job too easily by mistake; nothing in an id means anything in a filter."""
+PREFIX_CHARACTERS_MIN = 6
+"""Shorter beginnings name a job too easily by mistake."""
+_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Nothing in an id means anything in a filter."""
 CANDIDATES_SAID = 5
 
 
@@ -22,6 +24,12 @@ async def full_id(api: Api, given: str) -> str:
     except Refused as error:
         if error.status != 404 or _PREFIX.fullmatch(given) is None:
             raise
+        if len(given) < PREFIX_CHARACTERS_MIN:
+            raise Refused(
+                f"Job not found: {given}. Of an id's beginning give {PREFIX_CHARACTERS_MIN} characters or more.",
+                status=404,
+                code="not_found",
+            ) from None
     else:
         return given
     candidates: list[str] = []

@@ -109,14 +109,23 @@ CHANGING = frozenset(
 
 
 def _refuse_change(target: Target, command: str | None, given: dict[str, Any]) -> None:
-    """Let a command that changes something not go to a server one only looks at.
+    """Let a command that changes something not go to a server one only looks at, nor a drill to production.
 
     Raises:
-        Exit: the server's profile is read-only.
+        Exit: the server's profile is read-only, or of an environment where nothing is drilled.
     """
+    profile = target.named
+    if profile is None:
+        return
     looks = given.get("apply_it") is False or given.get("dry_run") is True
-    if target.named is not None and target.named.read_only and command in CHANGING and not looks:
-        raise Exit(REFUSED, f"Profile {target.named.name} is read-only in {config_path()}: nothing was sent.")
+    if profile.read_only and command in CHANGING and not looks:
+        raise Exit(REFUSED, f"Profile {profile.name} is read-only in {config_path()}: nothing was sent.")
+    if profile.guarded and command == "drill":
+        raise Exit(
+            REFUSED,
+            f"Profile {profile.name} is {profile.environment} in {config_path()}: drills are for other servers. "
+            "Nothing was sent.",
+        )
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:

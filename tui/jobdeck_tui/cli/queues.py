@@ -56,7 +56,7 @@ async def _read(url: str) -> object:
 @json_option
 @target_options
 def pause_command(target: Target, *, queue: str, reason: str | None, as_json: bool) -> None:
-    """Let no job of QUEUE start until it is unpaused; it goes on accepting them."""
+    """Hand no job of QUEUE to Dask until it is unpaused. It goes on accepting jobs; what Dask holds goes on."""
     _set(target, queue, reason, paused=True, as_json=as_json)
 
 
@@ -76,9 +76,20 @@ def _set(target: Target, name: str, reason: str | None, *, paused: bool, as_json
         print_json(data)
         return
     queue = decode.queue(data)
+    print_line(f"queue {queue.name} {_paused(queue) if queue.paused else _open(queue)}")
+
+
+def _paused(queue: Queue) -> str:
+    with_dask = sum(queue.depth.get(state, 0) for state in ("queued", "assigned"))
+    return (
+        "is paused: no more of its jobs go to Dask; "
+        f"{with_dask} not started there go on, {queue.depth.get('backlog', 0)} in the backlog stay"
+    )
+
+
+def _open(queue: Queue) -> str:
     unstarted = sum(queue.depth.get(state, 0) for state in ("backlog", "waiting", "queued"))
-    words = "is paused, nothing of it starts" if queue.paused else "is open, its jobs start"
-    print_line(f"queue {queue.name} {words}; {unstarted} wait")
+    return f"is open, its jobs start; {unstarted} wait"
 
 
 async def _send(url: str, name: str, reason: str | None, *, paused: bool) -> object:

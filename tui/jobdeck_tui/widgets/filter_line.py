@@ -37,6 +37,7 @@ class FilterInput(Input):
         complete: Callable[[str], list[str]],
         enter: Callable[[str], None],
         leave: Callable[[], None],
+        offer: Callable[[list[str]], None],
         history: FilterHistory,
     ) -> None:
         super().__init__(compact=True, max_length=SOURCE_MAX, select_on_focus=False, id="typed")
@@ -44,6 +45,7 @@ class FilterInput(Input):
         self._complete = complete
         self._enter = enter
         self._leave = leave
+        self._offer = offer
         self._history = history
         self._at = 0
 
@@ -66,7 +68,7 @@ class FilterInput(Input):
         self._enter(self.value)
 
     def action_complete(self) -> None:
-        """Completes the last word as far as the candidates agree."""
+        """Completes the last word as far as the candidates agree; offers them where that adds nothing."""
         candidates = self._complete(self.value)
         if not candidates:
             return
@@ -77,7 +79,10 @@ class FilterInput(Input):
         keep = (
             last[: max(colon, comma) + 1] if max(colon, comma) >= 0 else ("!" if last.startswith("!") else "")
         )
-        self.value = head + space + keep + common
+        completed = head + space + keep + common
+        if completed == self.value and len(candidates) > 1:
+            self._offer(candidates)
+        self.value = completed
         self.cursor_position = len(self.value)
 
     def action_recall(self, step: int) -> None:
@@ -117,7 +122,7 @@ class FilterLine(Vertical):
     def compose(self) -> ComposeResult:
         """What holds, and the place to type."""
         yield TextLine(id="holds")
-        yield FilterInput(self._complete, self._enter, self.close, self._history)
+        yield FilterInput(self._complete, self._enter, self.close, self._offer, self._history)
 
     def on_mount(self) -> None:
         """Hidden until opened."""
@@ -173,6 +178,9 @@ class FilterLine(Vertical):
         event.stop()
         if self._open:
             self._typed(one_line(event.value, SOURCE_MAX))
+
+    def _offer(self, candidates: list[str]) -> None:
+        self.advise(f"tab: {'  '.join(candidates)}", "")
 
     def _enter(self, value: str) -> None:
         source = one_line(value, SOURCE_MAX)
