@@ -166,7 +166,7 @@ def frees_the_slots(tmux: Tmux) -> None:
     tmux.keys("y")
     tmux.until("slots-free", "seen: CANCELLED")
     tmux.keys("Escape")
-    tmux.until("saved", "⊘ 2  ✔ 3")
+    tmux.until("saved", "⊘ 2 cancelled  ✔ 3 done")
 
 
 def says_what_happened(tmux: Tmux) -> None:
