@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import weakref
 from collections.abc import Callable
 from itertools import cycle
 
@@ -11,11 +12,13 @@ from jobdeck_tui.app import DeckApp
 from jobdeck_tui.client import sse
 from jobdeck_tui.core import event_feed
 from jobdeck_tui.reaching import Reaching
+from jobdeck_tui.widgets.event_log import EventLog
 from rich.segment import Segment
 from textual.cache import FIFOCache
 from textual.strip import Strip
 
-from .deck_driver import press
+from .deck_driver import a_deck, in_a_deck, press, running
+from .live_deck import until
 from .telling_server import TellingServer, telling
 from .world import World
 
@@ -99,3 +102,12 @@ def test_eight_hours_of_churn_leave_nothing_behind(monkeypatch: pytest.MonkeyPat
 
     seen = asyncio.run(go())
     assert min(seen[3:]) - min(seen[:3]) < GROWN_OBJECTS_MAX, seen
+
+
+@in_a_deck
+async def test_a_closed_screen_leaves_nothing_of_what_it_drew() -> None:
+    async with running(a_deck()) as pilot:
+        await press(pilot, "enter")
+        drawn = weakref.ref(pilot.app.screen.query_one(EventLog)._styles_cache)
+        await press(pilot, "escape")
+        await until(pilot, lambda: gc.collect() >= 0 and drawn() is None)

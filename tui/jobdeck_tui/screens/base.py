@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual._styles_cache import StylesCache
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -63,6 +64,10 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     def on_screen_resume(self) -> None:
         """Shown again: everything may have changed meanwhile."""
         self.flush(everything=True)
+
+    def on_unmount(self) -> None:
+        """Closed. Textual's cache over all widgets would keep a thousand of them, with every line they drew."""
+        StylesCache.get_inner_outer.cache_clear()
 
     def flush(self, *, everything: bool = False) -> None:
         """Draws what changed; called by the program's one timer."""
