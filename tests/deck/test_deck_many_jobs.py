@@ -96,6 +96,7 @@ def test_another_filter_is_asked_at_once_a_change_after_a_pause_and_more_rows_ne
     assert listed.ask("", "risk", 0, 50.0) == Query(
         "", "risk", 500
     )  # right behind what the operator waited for
+    assert listed.ask("", "risk", 0, 51.0) is None  # while those are on their way, 100 rows are no list's end
     listed.take(
         [f"job-{n}" for n in range(500)], total=20_000, matching=20_000, more=True, now=60.0, took=1.0
     )

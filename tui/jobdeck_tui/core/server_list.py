@@ -76,7 +76,7 @@ class ServerList:
             self._rows = ROWS_AT_FIRST
         elif self.more and self._rows == ROWS_AT_FIRST:
             self._rows = ROWS_THEN
-        elif self.more and cursor >= len(self.ids) - MORE_WITHIN_ROWS and self._rows < ROWS_MAX:
+        elif self.more and self._near_the_end(cursor) and self._rows < ROWS_MAX:
             self._rows = min(len(self.ids) + MORE_ROWS, ROWS_MAX)
         query = Query(filter_source, sort, self._rows)
         again = self._changed or bool(self.trouble)
@@ -85,6 +85,10 @@ class ServerList:
         self._asked, self._changed = query, False
         self._answered_at = float("inf")
         return query
+
+    def _near_the_end(self, cursor: int) -> bool:
+        """Of the rows that were asked for: while they are on their way there is no end to be near to."""
+        return len(self.ids) >= self._rows and cursor >= len(self.ids) - MORE_WITHIN_ROWS
 
     def take(
         self, ids: Sequence[str], *, total: int, matching: int, more: bool, now: float, took: float
