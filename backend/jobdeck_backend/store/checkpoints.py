@@ -161,7 +161,8 @@ class FencedSaver(BaseCheckpointSaver[Any]):
     def _save(self, checkpoint_id: str, node: str | None, *puts: Callable[[], Any]) -> Any:
         def save(tx: Connection) -> Any:
             self._before_save(tx, checkpoint_id, node)
-            return [put() for put in (*chain.from_iterable(self._beginning.values()), *puts)][-1]
+            answers = [put() for put in (*chain.from_iterable(self._beginning.values()), *puts)]
+            return answers[-1] if answers else None  # a node's thread may have saved the beginning meanwhile
 
         with self._connection_lock:
             saved = transact(self._connection, save)
