@@ -13,6 +13,7 @@ import ormsgpack
 from sqlalchemy import Connection, Text, bindparam, cast, column, func, select, table
 
 from jobdeck_backend.store.engine import is_postgres
+from jobdeck_backend.store.prepared import Prepared
 
 _checkpoints = table(
     "checkpoints",
@@ -23,8 +24,8 @@ _checkpoints = table(
     column("checkpoint"),
     column("metadata"),
 )
-# Built once: asked for each of thousands of lost jobs.
-_NEWEST = (
+# Asked for each of thousands of lost jobs.
+_NEWEST = Prepared(
     select(
         _checkpoints.c.checkpoint_id,
         _checkpoints.c.type,
@@ -62,10 +63,13 @@ def newest(tx: Connection, thread_id: str, job_id: str) -> Progress | None:
     """The thread's newest checkpoint, if this very job made it; one of an earlier job is no progress of it."""
     if is_postgres(tx):
         return _newest_in_postgres(tx, thread_id, job_id)
-    row = tx.execute(_NEWEST, {"thread": thread_id}).first()
-    if row is None or orjson.loads(row.metadata).get("job_id") != job_id:
+    row = _NEWEST.first(tx, {"thread": thread_id})
+    if row is None:
         return None
-    return Progress(row.checkpoint_id, row.type == "msgpack" and _is_finished(row.checkpoint))
+    checkpoint_id, encoding, checkpoint, metadata = row
+    if orjson.loads(metadata).get("job_id") != job_id:
+        return None
+    return Progress(checkpoint_id, encoding == "msgpack" and _is_finished(checkpoint))
 
 
 def saved(tx: Connection, thread_id: str, limit: int) -> list[dict[str, Any]]:

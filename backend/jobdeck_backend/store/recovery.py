@@ -19,6 +19,9 @@ from jobdeck_backend.store.tables import (
 
 _JOB = [jobs.c[field.name] for field in fields(Job)]
 _ATTEMPT = [attempts.c[field.name] for field in fields(Attempt)]
+# Where in a row of candidates the attempt's columns begin, and where they end.
+_OF_ATTEMPT = len(_JOB)
+_REST = _OF_ATTEMPT + len(_ATTEMPT)
 _earlier = attempts.alias("earlier")
 _RESUMED_AT = (
     select(func.max(transitions.c.at))
@@ -107,13 +110,12 @@ def candidates(tx: Connection, now: float, *, with_held: bool) -> list[Candidate
     ``with_held``: those that wait for a person, too.
     """
     found = []
-    for row in tx.execute(_CANDIDATES[with_held], {"now": now}):
-        values = iter(row)
-        job_id, status, *rest = [next(values) for _ in _JOB]
-        execution = [next(values) for _ in _ATTEMPT]
-        thread_id, deadline, *evidence = values
+    for row in tx.execute(_CANDIDATES[with_held], {"now": now}).all():
+        job_id, status, *rest = row[:_OF_ATTEMPT]
+        execution = row[_OF_ATTEMPT:_REST]
         job = Job(job_id, Status(status), *rest)
         attempt = None if execution[0] is None else Attempt(*execution)
+        thread_id, deadline, *evidence = row[_REST:]
         found.append(Candidate(job, thread_id, deadline, attempt, *evidence))
     return found
 
