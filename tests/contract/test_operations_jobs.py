@@ -260,6 +260,30 @@ def test_a_paused_queue_keeps_its_jobs_in_the_backlog_and_says_so(backend: Runni
     backend.wait_for(job_id, "success")
 
 
+def test_a_queue_that_nobody_knows_is_not_unpaused_and_its_refusal_names_those_there_are(
+    backend: RunningBackend, finished: list[str]
+) -> None:
+    refused = backend.http.post(f"{OPS}/queues/prode/resume", json={})
+    assert refused.status_code == 404
+    detail = refused.json()["detail"]
+    assert detail["code"] == "not_found"
+    assert "there is no queue prode; the queues are: " in detail["message"]
+    assert "finished" in detail["known"]
+    assert "prode" not in detail["known"]
+    newest = get(backend, "audit", newest=True, limit=1)["acts"][0]
+    assert (newest["act"], newest["result"]) == ("unpause", "refused: not_found, queue prode")
+
+
+def test_a_queue_paused_before_its_first_job_says_that_it_had_none(backend: RunningBackend) -> None:
+    assert backend.http.post(f"{OPS}/queues/early/pause", json={}).json()["jobs"] == 0
+    opened = backend.http.post(f"{OPS}/queues/early/resume", json={})
+    assert (opened.status_code, opened.json()["paused"]) == (200, False)
+    job_id = backend.submit(queue="early")
+    backend.wait_for(job_id, "success")
+    listed = {one["name"]: one["jobs"] for one in get(backend, "queues")["queues"]}
+    assert listed["early"] == 1
+
+
 # The whole.
 
 

@@ -306,6 +306,7 @@ def queue(data: object) -> models.Queue:
         p95=row.maybe_number("p95"),
         done_per_minute=row.number("done_per_minute"),
         at_risk=row.integer("at_risk"),
+        jobs=row.maybe_integer("jobs"),
     )
 
 

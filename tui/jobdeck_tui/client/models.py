@@ -275,6 +275,8 @@ class Queue(NamedTuple):
     p95: float | None
     done_per_minute: float
     at_risk: int
+    jobs: int | None = None
+    """How many it has or had; None where the server does not say."""
 
 
 class JobPage(NamedTuple):

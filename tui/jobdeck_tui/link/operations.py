@@ -96,19 +96,17 @@ class Operations:
         self._act(ask, f"{act} {name}")
 
     def set_paused(self, queue: str, *, paused: bool, then: Callable[[], None]) -> None:
-        """Pauses a queue, or lets it go on; ``then`` is called when it is done."""
+        """Pauses a queue, or unpauses it; ``then`` is called when it is done."""
 
         async def ask(api: "Api") -> str:
             await api.set_paused(queue, paused=paused, reason=REASON)
             then()
             if paused:
-                goes_on = self._wire.deck.key("resume")
-                return (
-                    f"queue {queue} is paused: what Dask holds goes on, the rest waits; {goes_on} lets it go"
-                )
-            return f"queue {queue} goes on"
+                key = self._wire.deck.key("unpause")
+                return f"queue {queue} is paused: what Dask holds goes on, the rest waits; {key} unpauses it"
+            return f"queue {queue} is open, its jobs start"
 
-        self._act(ask, f"{'pause' if paused else 'resume'} {queue}")
+        self._act(ask, f"{'pause' if paused else 'unpause'} queue {queue}")
 
     def prioritise(self, job: Job, priority: int) -> None:
         """Moves a job in the line; one move at a time, so that each is on the row as it was seen."""
