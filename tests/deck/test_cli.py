@@ -216,6 +216,24 @@ def test_every_command_explains_itself_and_the_exit_codes_are_told(jobdeck):
         assert jobdeck(command, "--help")[0].startswith(f"Usage: jobdeck {command} ")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("cancel",),
+        ("grant", "--seconds", "5"),
+        ("resume", "a-job", "--matching", "state:held"),
+        ("expire", "a-job", "--count", "3"),
+        ("verdict", "a-job", "pay", "retry", "--proof", "none is wanted"),
+        ("drill", "worker-loss"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_told_before_a_backend_is_looked_for(jobdeck, tmp_path, words):
+    _, told = jobdeck(*words, code=2, JOBDECK_STATE_DIR=str(tmp_path / "nothing-runs-here"))
+    assert f"Try 'jobdeck {words[0]} --help'." in told
+    assert "No backend runs" not in told
+
+
 @pytest.mark.parametrize("words", [("watch", "left"), ("events", "--follow")])
 def test_a_reader_that_leaves_ends_the_program_quietly(jobdeck, state_dir, words):
     stages = json.dumps({"stages": [{"name": "talk", "seconds": 3, "events": 60}]})
