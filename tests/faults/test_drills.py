@@ -102,7 +102,7 @@ def test_a_hang_that_is_healed_in_time_costs_no_job_anything(backend: RunningBac
     acts = backend.http.get("/v1/ops/audit", params={"limit": 1000}).json()["acts"]
     assert [act["result"] for act in acts if act["act"] == "drill heal"][-2:] == [
         f"drill {drill['id']} healed",
-        f"drill {drill['id']} refused: not_eligible",
+        f"refused: not_eligible, drill {drill['id']}",
     ]
 
 

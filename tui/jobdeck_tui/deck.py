@@ -29,6 +29,7 @@ from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.core.drill_words import Fault
+from jobdeck_tui.core.errands import Errands
 from jobdeck_tui.core.event_feed import EventFeed
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
@@ -76,6 +77,7 @@ class Deck:
         self.job_list = JobList(self.jobs)
         self.selection = Selection()
         self.acts = Acts()
+        self.errands = Errands()
         self.connection = Connection()
         self.agreement = Agreement()
         self.feed = EventFeed()

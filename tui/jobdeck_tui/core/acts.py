@@ -81,6 +81,8 @@ class Acts:
 
     def __init__(self, grace_seconds: float = GRACE_SECONDS) -> None:
         self.grace_seconds = grace_seconds
+        self.newest: Tracked | None = None
+        """The act that came further last, whichever was asked for first."""
         self._open: dict[int, Tracked] = {}
         self._ended: deque[Tracked] = deque(maxlen=HISTORY_MAX)
         self._numbers = count(1)
@@ -254,13 +256,14 @@ class Acts:
         return sorted((*self._open.values(), *self._ended), key=lambda tracked: -tracked.number)
 
     def _keep(self, tracked: Tracked) -> Tracked:
-        self._open[tracked.number] = tracked
+        self._open[tracked.number] = self.newest = tracked
         return tracked
 
     def _end(self, tracked: Tracked, phase: Phase, text: str) -> Tracked:
         self._open.pop(tracked.number, None)
         ended = replace(tracked, phase=phase, text=text)
         self._ended.append(ended)
+        self.newest = ended
         return ended
 
 

@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.client.workers import WorkerLog
 from jobdeck_tui.core.reading import Reading
-from jobdeck_tui.link.wire import Wire
+from jobdeck_tui.link.wire import Sent, Wire
 from jobdeck_tui.text.format import id_words
 
 if TYPE_CHECKING:
@@ -142,25 +142,23 @@ class Operations:
         if refusal := self._wire.deck.refusal():
             self._wire.deck.say(refusal, "bad")
             return False
-        self._wire.acts(what, job_id)
+        sent = self._wire.acts(what, job_id)
         self._wire.deck.say(f"{what}: sent", "notice")
-        self._wire.start(self._wire.program, partial(self._send, ask, what), "act")
+        self._wire.start(self._wire.program, partial(self._send, ask, sent), "act")
         return True
 
-    async def _send(self, ask: Call, what: str) -> None:
-        from jobdeck_tui.client.errors import ClientError, Refused, TimedOut
+    async def _send(self, ask: Call, sent: Sent) -> None:
+        from jobdeck_tui.client.errors import ClientError, Refused
 
         deck = self._wire.deck
         if self._wire.api is None:
             return
         try:
-            deck.say(await ask(self._wire.api), "notice")
-        except TimedOut as error:
-            deck.say(f"{what}: {error.message}", "bad")
+            sent.done(await ask(self._wire.api))
         except Refused as error:
-            deck.say(f"{what} was refused, nothing was changed: {error.message}", "bad")
+            sent.failed(f"{sent.what} was refused, nothing was changed", error)
             if error.current is not None:
                 deck.take_jobs([error.current])
         except ClientError as error:
-            deck.say(f"{what} was not done: {error.message}", "bad")
+            sent.failed(f"{sent.what} was not done", error)
         deck.fresh = True

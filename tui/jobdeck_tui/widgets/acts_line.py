@@ -1,6 +1,6 @@
-"""The lines above the keys: what was said, and the act whose grace runs or how the newest one ended.
+"""The lines above the keys: what was said, and the act whose grace runs, or how the last to end has ended.
 
-Hidden when quiet. Nothing is ever drawn over the list.
+Then what is under way; hidden when quiet. Nothing is ever drawn over the list.
 """
 
 from typing import TYPE_CHECKING
@@ -50,13 +50,14 @@ class ActsLine(TextLine):
         if graces := deck.graces():
             self._newest, self._since = (graces[-1].number, Phase.GRACE), now
             return graces[-1]
-        newest = next(iter(deck.acts.history()), None)
+        newest = deck.acts.newest
         if newest is None:
             return None
         if self._newest != (newest.number, newest.phase):
             self._newest, self._since = (newest.number, newest.phase), now
-        quiet = newest.phase not in UNFINISHED and now - self._since > RESULT_SHOWN_SECONDS
-        return None if quiet else newest
+        if newest.phase not in UNFINISHED and now - self._since <= RESULT_SHOWN_SECONDS:
+            return newest
+        return next(reversed(deck.acts.unfinished()), None)
 
 
 UNFINISHED = frozenset({Phase.GRACE, Phase.SENT, Phase.ACCEPTED, Phase.UNKNOWN})
