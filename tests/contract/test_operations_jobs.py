@@ -74,8 +74,9 @@ def test_a_list_is_filtered_and_sorted_by_the_server(backend: RunningBackend, fi
 
 
 @pytest.mark.parametrize("sort", ["state", "-state", "slack", "-slack"])
+@pytest.mark.parametrize("text", ["", "queue:finished,{}"], ids=["all", "filtered"])
 def test_orders_that_ask_dask_are_one_list_of_unfinished_and_finished_jobs(
-    backend: RunningBackend, finished: list[str], sort: str
+    backend: RunningBackend, finished: list[str], sort: str, text: str
 ) -> None:
     backend.http.post(f"{OPS}/queues/{sort}/pause", json={})
     waiting = [backend.submit({"name": "s"}, queue=sort, deadline_seconds=900 + n) for n in range(3)]
@@ -83,12 +84,13 @@ def test_orders_that_ask_dask_are_one_list_of_unfinished_and_finished_jobs(
     seen: list[dict[str, Any]] = []
     cursor: dict[str, str] | None = {}
     while cursor is not None:
-        page = get(backend, "jobs", sort=sort, limit=rows, **cursor)
-        assert page["matching"] == page["total"]
+        page = get(backend, "jobs", sort=sort, filter=text.format(sort), limit=rows, **cursor)
         seen += page["jobs"]
         cursor = {"cursor": page["next"]} if page["next"] is not None else None
-    assert len({one["job_id"] for one in seen}) == len(seen) == page["total"]
+    assert len({one["job_id"] for one in seen}) == len(seen) == page["matching"]
+    assert text or page["matching"] == page["total"]
     assert {*finished, *waiting} <= {one["job_id"] for one in seen}
+    assert not text or {one["queue"] for one in seen} == {"finished", sort}
     sign = -1 if sort.startswith("-") else 1
     if sort.endswith("state"):
         ranks = [sign * list(State).index(State(one["state"])) for one in seen]
