@@ -78,3 +78,21 @@ async def test_what_was_said_of_an_act_before_is_gone_once_another_is_asked_for(
         shown = await line(pilot, clock, 2.5)
         assert "cancel job00001-running in " in shown
         assert "move job00009: sent" not in shown
+
+
+@in_a_deck
+async def test_how_an_act_ended_is_told_for_some_seconds_and_not_again_on_the_next_screen() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1)], clock), 100) as pilot:
+        acts = program(pilot).deck.acts
+        (sent,) = acts.confirmed(Act.CANCEL, [a_job(1)], NOW)
+        acts.due(NOW, live=True)
+        acts.refused(sent.number, "it is too late")
+        said = "cancel job00001-running: refused: it is too late"
+        assert said in await line(pilot, clock, 1.0)
+        await press(pilot, "2")
+        assert said in await line(pilot, clock, 3.0)
+        assert said not in await line(pilot, clock, 30.0)
+        for key in ("3", "1", "enter"):
+            await press(pilot, key)
+            assert said not in await line(pilot, clock, 31.0), key
