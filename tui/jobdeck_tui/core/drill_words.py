@@ -119,8 +119,9 @@ def fault_rows(
     rows: list[Row] = [[("   FAULT                   WOULD REACH NOW", "faint")]]
     for index, fault in enumerate(found):
         here = index == chosen
-        words = f" {'▸' if here else ' '} {fault.words:<23} {fault.reach}"
-        rows.append([(words.ljust(width), "cursor") if here else (words, "")])
+        words = f" {'▸' if here else ' '} {fault.words:<23} "
+        reach = fault.reach.ljust(width - len(words)) if here else fault.reach
+        rows.append([(words, "cursor" if here else ""), (reach, "cursor" if here else "")])
     if armed_left is not None:
         rows.append(
             [

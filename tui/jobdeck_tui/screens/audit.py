@@ -32,7 +32,8 @@ class AuditScreen(TableScreen):
     COLUMNS = (
         Column("at", "WHEN", 9),
         Column("actor", "WHO", 9, 60),
-        Column("act", "ACT", 14),
+        Column("act", "ACT", 14, to_width=WIDE_FROM_COLUMNS - 1),
+        Column("act", "ACT", 20, WIDE_FROM_COLUMNS),
         Column("job", "JOB", ID_CELLS, to_width=WIDE_FROM_COLUMNS - 1),
         Column("job", "JOB", WIDE_ID_CELLS, WIDE_FROM_COLUMNS),
         Column("note", "RESULT", 0, 50),

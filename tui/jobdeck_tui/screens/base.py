@@ -61,6 +61,11 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         """The screen's own widgets."""
         yield from ()
 
+    def on_screen_suspend(self) -> None:
+        """A dialog over it has keys of its own, and shows them."""
+        if self.stands:
+            self.query_one(KeyLine).refresh_keys()
+
     def on_screen_resume(self) -> None:
         """Shown again: everything may have changed meanwhile."""
         self.flush(everything=True)

@@ -15,7 +15,10 @@ SIDE_STEP = 20
 
 
 def wrapped(row: Row, width: int) -> list[list[Piece]]:
-    """A row as one or more rows of at most ``width`` cells, broken at spaces where there are any."""
+    """A row as one or more rows of at most ``width`` cells, broken at spaces where there are any.
+
+    It goes on below the beginning of the piece that was broken, in the left half: what is a column stays one.
+    """
     if sum(cells(text) for text, _ in row) <= width or width < 2:
         return [list(row)]
     whole = "".join(text for text, _ in row)
@@ -23,6 +26,9 @@ def wrapped(row: Row, width: int) -> list[list[Piece]]:
     rows: list[list[Piece]] = [[]]
     free = width
     for text, look in row:
+        begins = width - free + len(text) - len(text.lstrip(" "))
+        if len(rows) == 1 and begins <= width // 2:
+            indent = max(indent, begins)
         rest = text
         while rest:
             head, rest = _break(rest, free, fresh=free >= width - indent)
