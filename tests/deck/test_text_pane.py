@@ -1,4 +1,4 @@
-"""Wrapping: nothing is lost or wider than its room, columns stay, and a huge line costs no more than its length."""
+"""Wrapping: nothing is lost or wider than its room, columns stay, and a huge line costs what it is long."""
 
 import pytest
 from hypothesis import given
