@@ -10,6 +10,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from jobdeck_tui.comfort import COMFORT_BINDINGS, Comfort
+from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.core.config import Profile, server_words
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
@@ -40,7 +41,7 @@ from jobdeck_tui.screens.queues import QueuesScreen
 from jobdeck_tui.screens.recovery import RecoveryScreen
 from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.styles.parsed_once import DeckStylesheet
-from jobdeck_tui.text.format import plural
+from jobdeck_tui.text.format import id_words, plural
 from jobdeck_tui.view_file import ViewFile
 
 FLUSH_SECONDS = 0.1
@@ -48,6 +49,7 @@ LOOKS_A_DRAW = 2
 """What streams in is drawn at every other look: five draws a second are enough for eyes, and cost half."""
 TICK_SECONDS = 1.0
 ANNOUNCED_SECONDS = 60.0
+LEFT_AS = {Phase.GRACE: "not sent yet", Phase.SENT: "sent, not answered yet"}
 Severity = Literal["information", "warning", "error"]
 NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
 
@@ -284,7 +286,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         if not pending or isinstance(self.screen, Question):
             self.end(0)
             return
-        lines = [tracked.line(self.deck.now(), self.deck.key) for tracked in pending]
+        lines = [f"{act.act.value} {id_words(act.job_id)}: {LEFT_AS[act.phase]}" for act in pending]
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes:
@@ -292,9 +294,8 @@ class DeckApp(Comfort, inherit_bindings=False):
             else:
                 self.switch_to = None
 
-        self.push_screen(
-            Question("drop the acts and quit", lines, ["What is not sent yet will not be."]), answered
-        )
+        notes = ["What is not sent when you leave never will be."]
+        self.push_screen(Question("leave and drop", lines, notes, what="act"), answered)
 
     # Manners
 
