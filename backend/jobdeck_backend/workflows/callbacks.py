@@ -20,7 +20,7 @@ from tenacity import RetryCallState
 
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.workflows.context import Artifacts, JobContext
-from jobdeck_backend.workflows.place import place
+from jobdeck_backend.workflows.place import place, task_of
 from jobdeck_backend.workflows.plain import bounded, digest, plain, words
 
 TOOL_OUTPUT_CHARACTERS_MAX = 8_000
@@ -46,7 +46,7 @@ class EventCallback(BaseCallbackHandler):
         self._artifacts = context.opted_artifacts
         self._job_id = context.job_id
         self._workflow = workflow
-        self._stages: dict[UUID, tuple[str, int]] = {}
+        self._stages: dict[UUID, tuple[tuple[str, int], str]] = {}
         self._failed: dict[tuple[str, int], str] = {}
         self._calls: dict[UUID, tuple[str, dict[str, Any]]] = {}
 
@@ -64,26 +64,27 @@ class EventCallback(BaseCallbackHandler):
     ) -> None:
         """A graph node is about to run; every other chain event is LangGraph's own business."""
         stage = place(metadata)
-        if stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
+        if metadata is None or stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
             self._tell_retry(tags, str((serialized or {}).get("name") or "a chain"), metadata)
             return
         if stage in self._failed:  # its retry policy runs it again
             self._retrying(stage[0], self._failed.pop(stage), self._metadata(stage))
         self._recorder.stage_started(*stage)
         self._ledger.stage_started(*stage)
-        self._stages[run_id] = stage
+        self._stages[run_id] = stage, task_of(metadata)
         data = {"input": bounded(inputs, STAGE_CHARACTERS_MAX)}
         self._record("workflow.start", run_id, name=stage[0], data=data, metadata=self._metadata(stage))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A graph node ended; its output's hash is the evidence."""
-        stage = self._stages.pop(run_id, None)
-        if stage is None:
+        ended = self._stages.pop(run_id, None)
+        if ended is None:
             return
+        stage, task_id = ended
         if self._artifacts is not None:
             # Before its output is saved: from then on the stage is never run again.
             self._artifacts.checkpoint(everything=True)
-        self._recorder.stage_completed(*stage, digest(outputs))
+        self._recorder.stage_completed(*stage, digest(outputs), task_id)
         self._record(
             "workflow.end",
             run_id,
@@ -94,8 +95,9 @@ class EventCallback(BaseCallbackHandler):
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         """A graph node raised; a cancel or an interrupt is no failure."""
-        stage = self._stages.pop(run_id, None)
-        if stage is not None and not _is_stop(error):
+        ended = self._stages.pop(run_id, None)
+        if ended is not None and not _is_stop(error):
+            stage, _task_id = ended
             self._failed[stage] = type(error).__name__
             metadata = {**self._metadata(stage), "error": _error_text(error)}
             self._record("workflow.end", run_id, name=stage[0], metadata=metadata)

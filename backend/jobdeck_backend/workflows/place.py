@@ -23,3 +23,8 @@ def place(metadata: Mapping[str, Any] | None) -> tuple[str, int] | None:
         name, _, task_id = part.rpartition(":")
         node = f"{name}:{task_id[:_TASK_ID_SHOWN]}/{node}"
     return node, int(metadata["langgraph_step"])
+
+
+def task_of(metadata: Mapping[str, Any]) -> str:
+    """The id under which LangGraph saves what that node writes."""
+    return str(metadata.get("langgraph_checkpoint_ns", "")).rpartition(":")[2]
