@@ -7,7 +7,7 @@ from authored import JOB, AuthoredJob
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.store import jobs
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Send
+from langgraph.types import Command, Send
 from running_backend import wait_until
 
 
@@ -76,6 +76,23 @@ def test_r20_no_branch_of_many_is_on_record_before_its_output_is(job: AuthoredJo
     assert [(on_record, saved) for on_record, saved in looks if on_record > saved] == []
     assert any(on_record for on_record, _ in looks), "it was looked at while some had ended"
     assert len(stages(job)) == branches + 1
+
+
+def test_r20_a_stage_that_hands_over_to_a_node_outside_its_subgraph_has_ended(job: AuthoredJob) -> None:
+    def inner(_state: Any) -> Command[str]:
+        return Command(graph=Command.PARENT, goto="last", update={"said": ["inner"]})
+
+    def last(_state: Any) -> dict[str, Any]:
+        assert sorted(node.rpartition("/")[2] for node in stages(job)) == ["inner", "outer"]
+        return {"said": ["last"]}
+
+    outer = StateGraph(Said).add_node("inner", inner).add_edge(START, "inner").compile()
+    graph = StateGraph(Said).add_node("outer", outer, destinations=("last",)).add_node("last", last)
+    job.accept(graph.add_edge(START, "outer"), said=[])
+    ended = job.attempt()
+    assert ended.status is Status.SUCCESS, ended.error
+    assert len(job.told("workflow.end")) == 4
+    assert len(stages(job)) == 3
 
 
 def test_r20_a_stage_and_the_input_it_began_from_are_saved_together(job: AuthoredJob) -> None:

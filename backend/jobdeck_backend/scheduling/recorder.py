@@ -47,8 +47,8 @@ class ExecutionRecorder:
         self._waiting: list[NewEvent] = []
         self._progress: dict[str, Any] = {}
         self._stage_starts: dict[tuple[str, int], float] = {}
-        self._stage_runs: dict[str, StageRun] = {}
-        self._saving: list[str] = []
+        self._stage_runs: list[tuple[StageRun, frozenset[str]]] = []
+        self._saving: list[tuple[StageRun, frozenset[str]]] = []
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
         self._when_saved: list[Callable[[], None]] = []
         self._flush_due = False
@@ -95,8 +95,8 @@ class ExecutionRecorder:
             self._stage_starts[node, step] = now()
             self._progress["stage"] = node
 
-    def stage_completed(self, node: str, step: int, output_hash: str, task_id: str) -> None:
-        """Keep the evidence until the output of LangGraph's task is saved."""
+    def stage_completed(self, node: str, step: int, output_hash: str, tasks: Collection[str]) -> None:
+        """Keep the evidence until the output of one of LangGraph's tasks is saved."""
         with self._slot.lock:
             ended = now()
             run = StageRun(
@@ -110,7 +110,7 @@ class ExecutionRecorder:
                 checkpoint_id="",
                 output_hash=output_hash,
             )
-            self._stage_runs[task_id] = run
+            self._stage_runs.append((run, frozenset(tasks)))
 
     def when_saved(self, call: Callable[[], None]) -> None:
         """Call once the next checkpoint, with the output of the stage that ends now, is committed."""
@@ -121,8 +121,7 @@ class ExecutionRecorder:
         """A save is committed: what waited for it may be told."""
         self._written()
         self._stages_done += len(self._saving)
-        for task_id in self._saving:
-            del self._stage_runs[task_id]
+        self._stage_runs = [one for one in self._stage_runs if one not in self._saving]
         self._saving = []
         calls, self._when_saved = self._when_saved, []
         for call in calls:
@@ -134,8 +133,8 @@ class ExecutionRecorder:
         ``task_ids`` are the tasks whose output is being saved. A branch that ended beside them waits for its own
         save: evidence without output would be a lie after a kill.
         """
-        self._saving = [one for one in self._stage_runs if one in task_ids]
-        ended = [self._stage_runs[one] for one in self._saving]
+        self._saving = [(run, tasks) for run, tasks in self._stage_runs if not tasks.isdisjoint(task_ids)]
+        ended = [run for run, _tasks in self._saving]
         # First the job's fence, then what hangs on it.
         if ended:
             self._progress["stages_done"] = self._stages_done + len(ended)

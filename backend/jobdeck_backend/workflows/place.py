@@ -25,6 +25,7 @@ def place(metadata: Mapping[str, Any] | None) -> tuple[str, int] | None:
     return node, int(metadata["langgraph_step"])
 
 
-def task_of(metadata: Mapping[str, Any]) -> str:
-    """The id under which LangGraph saves what that node writes."""
-    return str(metadata.get("langgraph_checkpoint_ns", "")).rpartition(":")[2]
+def tasks_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ids under which LangGraph saves what that node writes, last, and what those around it do."""
+    names = str(metadata.get("langgraph_checkpoint_ns", "")).split("|")
+    return tuple(name.rpartition(":")[2] for name in names)
