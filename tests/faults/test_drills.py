@@ -136,6 +136,17 @@ def test_a_drill_that_hits_no_job_has_shown_nothing_and_says_where(
     )
 
 
+def test_a_job_that_others_keep_from_going_on_has_shown_no_next_stage(backend: RunningBackend) -> None:
+    ids = two_running(backend, LONG)
+    backend.submit({"name": "urgent", "seconds": 5}, deadline_seconds=60)
+    target = backend.record(ids[0]).worker
+    steps = steps_of(to_its_end(backend, inject(backend, "worker-loss", target=target)))
+    assert steps["running again"]["text"] == "all 2 slots are at work; 0 of 1 interrupted jobs run"
+    assert steps["next stages"]["verdict"] == "nothing_to_judge"
+    for job_id in ids:
+        assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
+
+
 def test_a_hang_that_every_job_outlived_has_shown_no_recovery(backend: RunningBackend) -> None:
     """The workers go on while their scheduler is stopped; with the jobs at an end nothing is taken back."""
     backend.wait_for_dask()
