@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import Effect, Notification
 from jobdeck_tui.core.acts import Phase, Tracked
-from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.link.wire import Wire
+
+if TYPE_CHECKING:
+    from jobdeck_tui.client.drills import Drill
+    from jobdeck_tui.core.drill_words import Fault
 
 
 class Sender:
@@ -88,12 +91,12 @@ class Sender:
             self._wire.deck.say(f"Saved {saving.path} ({saving.bytes} bytes, without content).", "notice")
         self._wire.deck.fresh = True
 
-    def start_drill(self, fault: Fault) -> None:
+    def start_drill(self, fault: "Fault") -> None:
         """Injects a fault."""
         self._wire.acts(f"drill {fault.name}")
         self._wire.start(self._wire.program, partial(self._drill, fault), "drill")
 
-    async def _drill(self, fault: Fault) -> None:
+    async def _drill(self, fault: "Fault") -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
@@ -106,12 +109,12 @@ class Sender:
             self._wire.deck.say(f"The drill was not started: {error.message}", "bad")
         self._wire.deck.fresh = True
 
-    def heal_drill(self, drill: Drill) -> None:
+    def heal_drill(self, drill: "Drill") -> None:
         """Ends a drill's fault at once."""
         self._wire.acts(f"heal drill {drill.id}")
         self._wire.start(self._wire.program, partial(self._heal, drill), "drill")
 
-    async def _heal(self, drill: Drill) -> None:
+    async def _heal(self, drill: "Drill") -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
