@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from jobdeck_tui.screens.choice import Option
 
 FLUSH_SECONDS = 0.1
-LOOKS_A_DRAW = 2
-"""What streams in is drawn at every other look: five draws a second are enough for eyes, and cost half."""
+LOOKS_A_DRAW = 3
+"""What streams in is drawn at every third look, the first of it after a rest at the next one: more than three
+draws a second of what never rests show nothing more to eyes, and cost the most of all that is done then."""
 TICK_SECONDS = 1.0
 ANNOUNCED_SECONDS = 60.0
 Severity = Literal["information", "warning", "error"]
@@ -138,7 +139,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         return None
 
     def _draw(self) -> None:
-        """Draws what is new, within two looks; at rest once a second, for ages and countdowns."""
+        """Draws what is new, within three looks; at rest once a second, for ages and countdowns."""
         if not self.is_running:
             return  # the screens are taken down one after another
         if self.deck.graces():

@@ -175,9 +175,11 @@ class Deck:
         self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
         self.keep_jobs(kept)
 
-    def take_event(self, text: str) -> None:
-        """One stored event of any job, as it came."""
-        self.feed.add(text, self.now())
+    def take_events(self, texts: Iterable[str]) -> None:
+        """Stored events of any jobs, as they came."""
+        now = self.now()
+        for text in texts:
+            self.feed.add(text, now)
 
     def keep_jobs(self, job_ids: Collection[str]) -> None:
         """A whole listing: jobs it does not have are gone, with their marks."""

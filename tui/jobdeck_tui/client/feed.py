@@ -5,7 +5,7 @@ missed; where the server does not know the cursor any more the feed starts anew 
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 from httpx_sse import ServerSentEvent
@@ -47,10 +47,10 @@ class JobsGone(NamedTuple):
     job_ids: tuple[str, ...]
 
 
-class EventSeen(NamedTuple):
-    """A stored event of some job as it came, JSON. There can be thousands a second, and few are looked at."""
+class EventsSeen(NamedTuple):
+    """Stored events of some jobs as they came, JSON. There can be thousands a second, and few are looked at."""
 
-    text: str
+    texts: Sequence[str]
 
 
 class ActSeen(NamedTuple):
@@ -87,7 +87,7 @@ FeedItem = (
     | OverviewSeen
     | JobsChanged
     | JobsGone
-    | EventSeen
+    | EventsSeen
     | ActSeen
     | DrillChanged
     | FrameUnreadable
@@ -136,8 +136,7 @@ class Feed:
                 if frame.event == "job.shutdown":
                     raise NotReachable("The server is shutting down.")
                 if frame.event == "events":
-                    for text in frame.data.split("\n"):
-                        yield EventSeen(text)
+                    yield EventsSeen(frame.data.split("\n"))
                 elif (item := _item(frame)) is not None:
                     yield item
                 # Only after the rows were taken: a reader that stops in between gets them again.

@@ -132,14 +132,16 @@ class JobsScreen(ActingScreen):
         deck, jobs, table = self.deck, self.deck.job_list, self.table
         covered = self.app.screen is not self
         self.program.link.pager.look(table.cursor, self._answered_with_rows)
-        if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
+        arranged = everything or (jobs.due(now) and not covered and deck.selection.anchor is None)
+        if arranged:
             table.set_rows(jobs.arrange(now))
         changed = deck.drain_changed()
         if everything:
             table.redraw()
         elif changed and not jobs.frozen:
             table.refresh_rows(changed)
-        if now - self._ticked >= 1.0 or now < self._ticked:
+        # Together where both are due: the lines are then drawn once.
+        if arranged or now - self._ticked >= 1.0 or now < self._ticked:
             self._ticked = now
             table.refresh_rows({row_id for row_id in table.visible_ids() if self._counts_down(row_id)})
         table.set_marked(deck.selection.marked)
