@@ -146,8 +146,8 @@ class Feed:
 
 
 def _parse_rows(text: str) -> object:
-    """Parse JSON whose members are all read by their kind: like ``parse``, in a third of the time. Whole numbers far
-    beyond ``NUMBER_LIMIT`` may come as others, just as unreadable.
+    """Parse JSON whose members are all read by their kind: like ``parse``, in a third of the time. Whole numbers
+    far beyond ``NUMBER_LIMIT`` may come as others, just as unreadable.
 
     Raises:
         Unreadable: it is not JSON, or nested beyond any sense.

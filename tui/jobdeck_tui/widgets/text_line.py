@@ -10,10 +10,10 @@ from textual.visual import RenderOptions
 from textual.widgets import Static
 
 from jobdeck_tui.text.format import cells
-from jobdeck_tui.widgets.table_styles import MARKS
+from jobdeck_tui.widgets.table_styles import LOOKS
 
 Piece = tuple[str, str]
-"""Text and the name of its look (a key of ``MARKS``)."""
+"""Text and the name of its look (a key of ``LOOKS``)."""
 
 
 class _Unselected(Content):
@@ -44,7 +44,7 @@ class _Unselected(Content):
 
 def content(pieces: Iterable[Piece]) -> Content:
     """The pieces as Textual's text: never parsed as markup."""
-    assembled = Content.assemble(*((text, MARKS[look]) for text, look in pieces))
+    assembled = Content.assemble(*((text, LOOKS[look]) for text, look in pieces))
     return _Unselected(assembled.plain, list(assembled.spans))
 
 

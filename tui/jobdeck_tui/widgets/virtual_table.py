@@ -255,7 +255,7 @@ class VirtualTable(LineView, can_focus=True):
             return self._header(width)
         index = self.scroll_offset.y + y - 1
         if index >= len(self._ids):
-            return Strip.blank(width, self.look("row"))
+            return Strip.blank(width, self.rich_style)
         key = self._key(index)
         drawn = self._drawn.get(key)
         if drawn is None:
@@ -270,12 +270,12 @@ class VirtualTable(LineView, can_focus=True):
         return row_id, row_id in self._marked, index == self._cursor
 
     def _header(self, width: int) -> Strip:
-        style = self.look("row") + self.look("header")
+        style = self.rich_style + self.look("header")
         text = "   " + " ".join(fit(c.title, c.width, right=c.right) for c in self._columns)
         return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
     def _row(self, cells: Sequence[Cell], width: int, marked: bool, under_cursor: bool) -> Strip:  # noqa: FBT001
-        base = self.look("row")
+        base = self.rich_style
         if marked:
             base += self.look("marked")
         if under_cursor:
