@@ -10,7 +10,7 @@ from jobdeck_tui.client.errors import NotUnderstood
 from jobdeck_tui.client.feed import (
     ActSeen,
     Connected,
-    EventSeen,
+    EventsSeen,
     Feed,
     FrameUnreadable,
     JobsChanged,
@@ -93,8 +93,8 @@ def test_every_kind_of_frame_becomes_its_item_and_unknown_ones_are_passed_over()
         None,
     ]
     items, server, _ = read(4, script, events=True)
-    assert kinds(items) == [Connected, OverviewSeen, EventSeen, ActSeen]
-    assert json.loads(items[2].text) == EVENT
+    assert kinds(items) == [Connected, OverviewSeen, EventsSeen, ActSeen]
+    assert [json.loads(text) for text in items[2].texts] == [EVENT]
     assert "events=true" in server.requests[0]
 
 

@@ -5,9 +5,10 @@ missed; where the server does not know the cursor any more the feed starts anew 
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
+import orjson
 from httpx_sse import ServerSentEvent
 
 from . import decode, models
@@ -47,10 +48,10 @@ class JobsGone(NamedTuple):
     job_ids: tuple[str, ...]
 
 
-class EventSeen(NamedTuple):
-    """A stored event of some job as it came, JSON. There can be thousands a second, and few are looked at."""
+class EventsSeen(NamedTuple):
+    """Stored events of some jobs as they came, JSON. There can be thousands a second, and few are looked at."""
 
-    text: str
+    texts: Sequence[str]
 
 
 class ActSeen(NamedTuple):
@@ -87,7 +88,7 @@ FeedItem = (
     | OverviewSeen
     | JobsChanged
     | JobsGone
-    | EventSeen
+    | EventsSeen
     | ActSeen
     | DrillChanged
     | FrameUnreadable
@@ -136,8 +137,7 @@ class Feed:
                 if frame.event == "job.shutdown":
                     raise NotReachable("The server is shutting down.")
                 if frame.event == "events":
-                    for text in frame.data.split("\n"):
-                        yield EventSeen(text)
+                    yield EventsSeen(frame.data.split("\n"))
                 elif (item := _item(frame)) is not None:
                     yield item
                 # Only after the rows were taken: a reader that stops in between gets them again.
@@ -145,9 +145,22 @@ class Feed:
                     self.cursor = frame.id
 
 
+def _parse_rows(text: str) -> object:
+    """Parse JSON whose members are all read by their kind: like ``parse``, in a third of the time. Whole numbers
+    far beyond ``NUMBER_LIMIT`` may come as others, just as unreadable.
+
+    Raises:
+        Unreadable: it is not JSON, or nested beyond any sense.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return parse(text)
+
+
 def _item(frame: ServerSentEvent) -> FeedItem | None:
     try:
-        data = parse(frame.data)
+        data = parse(frame.data) if frame.event == "drill" else _parse_rows(frame.data)
         match frame.event:
             case "overview":
                 return OverviewSeen(decode.overview(data))

@@ -1,7 +1,7 @@
 """Drills in words: what each fault would reach now, what it promises, what was expected and what was seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobdeck_tui.client.drills import Drill, DrillAwaited, DrillEvidence, DrillStep
 from jobdeck_tui.client.fields import plain
@@ -59,8 +59,7 @@ SHOWS_NOTHING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """Something that can be injected; ``name`` is what the operator types."""
 
     name: str

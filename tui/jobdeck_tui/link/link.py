@@ -101,8 +101,8 @@ class Link:
                 deck.unreadable += item.unreadable
             case feed.JobsGone(gone):
                 deck.forget_jobs(gone)
-            case feed.EventSeen():
-                deck.take_event(item.text)
+            case feed.EventsSeen(texts):
+                deck.take_events(texts)
             case feed.ActSeen(row):
                 deck.company.take(row, deck.now())
             case feed.DrillChanged():

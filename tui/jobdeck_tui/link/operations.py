@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual.dom import DOMNode
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.client.workers import WorkerLog
 from jobdeck_tui.core.reading import Reading
 from jobdeck_tui.link.wire import Sent, Wire
 from jobdeck_tui.text.format import id_words
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.api import Api
+    from jobdeck_tui.client.workers import WorkerLog
 
 Item = TypeVar("Item")
 Call = Callable[["Api"], Coroutine[Any, Any, str]]
@@ -46,7 +46,7 @@ class Operations:
         """Reads the newest acts of everybody."""
         self._read(node, "audit", self._wire.deck.audit, lambda api: api.audit(ACTS_MAX))
 
-    def read_log(self, node: DOMNode, worker: str, take: Callable[[WorkerLog | str], None]) -> None:
+    def read_log(self, node: DOMNode, worker: str, take: "Callable[[WorkerLog | str], None]") -> None:
         """Reads the end of a worker's log; ``take`` gets it, or why it could not be read."""
         self._wire.start(node, partial(self._log, worker, take), "worker log", exclusive=True)
 
@@ -73,7 +73,7 @@ class Operations:
             reading.fail(error.message)
         self._wire.deck.fresh = True
 
-    async def _log(self, worker: str, take: Callable[[WorkerLog | str], None]) -> None:
+    async def _log(self, worker: str, take: "Callable[[WorkerLog | str], None]") -> None:
         await self._wire.ready.wait()
         from jobdeck_tui.client.errors import ClientError
 

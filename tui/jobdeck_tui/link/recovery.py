@@ -5,7 +5,6 @@ from functools import partial
 
 from textual.dom import DOMNode
 
-from jobdeck_tui.core.recovery_words import applied_words
 from jobdeck_tui.link.wire import Sent, Wire
 from jobdeck_tui.text.format import plural
 
@@ -43,6 +42,7 @@ class RecoveryReader:
 
     async def _apply(self, job_ids: Sequence[str], sent: Sent) -> None:
         from jobdeck_tui.client.errors import ClientError
+        from jobdeck_tui.core.recovery_words import applied_words
 
         if self._wire.api is None:
             return

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import Effect, Notification
 from jobdeck_tui.core.acts import Phase, Tracked
-from jobdeck_tui.core.drill_words import Fault
 from jobdeck_tui.link.wire import Sent, Wire
 from jobdeck_tui.text.format import id_words
+
+if TYPE_CHECKING:
+    from jobdeck_tui.client.drills import Drill
+    from jobdeck_tui.core.drill_words import Fault
 
 
 class Sender:
@@ -91,12 +94,12 @@ class Sender:
             self._wire.deck.say(f"Saved {saving.path} ({saving.bytes} bytes, without content).", "notice")
         self._wire.deck.fresh = True
 
-    def start_drill(self, fault: Fault) -> None:
+    def start_drill(self, fault: "Fault") -> None:
         """Injects a fault."""
         sent = self._wire.acts(f"drill {fault.name}" + (f" on {fault.target}" if fault.target else ""))
         self._wire.start(self._wire.program, partial(self._drill, fault, sent), "drill")
 
-    async def _drill(self, fault: Fault, sent: Sent) -> None:
+    async def _drill(self, fault: "Fault", sent: Sent) -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
@@ -110,12 +113,12 @@ class Sender:
             sent.done(f"Injected: drill {drill.id}.")
         self._wire.deck.fresh = True
 
-    def heal_drill(self, drill: Drill) -> None:
+    def heal_drill(self, drill: "Drill") -> None:
         """Ends a drill's fault at once."""
         sent = self._wire.acts(f"heal drill {drill.id}")
         self._wire.start(self._wire.program, partial(self._heal, drill, sent), "drill")
 
-    async def _heal(self, drill: Drill, sent: Sent) -> None:
+    async def _heal(self, drill: "Drill", sent: Sent) -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:

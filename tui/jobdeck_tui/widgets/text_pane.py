@@ -128,7 +128,7 @@ class TextPane(LineView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the view."""
-        base = self.look("row")
+        base = self.rich_style
         number = self.scroll_offset.y + y
         if number >= len(self._drawn):
             return Strip.blank(self.line_width, base)
