@@ -142,6 +142,10 @@ class Link:
 
 def _import_client() -> None:
     """The HTTP client takes a tenth of a second to import: on a thread, after the first frame."""
+    import httpx
+
     import jobdeck_tui.client.api
     import jobdeck_tui.client.dask_dashboard
     import jobdeck_tui.client.stream  # noqa: F401
+
+    httpx.AsyncHTTPTransport(verify=False)  # made once, here too: it imports the most of it
