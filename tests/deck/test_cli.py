@@ -1,5 +1,6 @@
 """The command line against a real backend: plain text, one sentence an error, exit codes as documented."""
 
+import ast
 import json
 import os
 import pty
@@ -271,6 +272,31 @@ print(loaded("textual", "rich", "jobdeck_backend", "pydantic", "httpx", "asyncio
 for command in COMMANDS: root.get_command(None, command)
 print(loaded("textual", "rich", "jobdeck_backend", "pydantic", "aiohttp"))
 """
-    words = [*PROGRAM[:2], looking]
+    assert _printed(looking)[-2:] == ["[]", "[]"]
+
+
+def test_the_deck_imports_for_its_first_frame_neither_the_http_client_nor_another_screen():
+    looking = """
+import sys
+from jobdeck_tui.cli import options
+options.server_url(None, None, "http://127.0.0.1:8787")
+from jobdeck_tui.opening import Opening
+from jobdeck_tui import running
+app = running.DeckApp(running.Reaching("http://127.0.0.1:8787"))
+Opening(safe=True).prepare(app)
+print(sorted(name for name in sys.modules if name.startswith("jobdeck_tui.screens.")))
+print(sorted({"httpx", "anyio", "hashlib", "jobdeck_tui.client.decode"} & set(sys.modules)))
+print(app.deck.key("mode.cluster"), "jobdeck_tui.screens.cluster" in sys.modules)
+"""
+    screens, others, later = _printed(looking)
+    assert set(ast.literal_eval(screens)) == {
+        f"jobdeck_tui.screens.{one}"
+        for one in ("acting", "base", "dialogs", "job_cells", "jobs", "main_screens", "reason")
+    }
+    assert (others, later) == ("[]", "2 True")
+
+
+def _printed(program):
+    words = [*PROGRAM[:2], program]
     told = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=30, check=True)
-    assert told.stdout.splitlines()[-2:] == ["[]", "[]"]
+    return told.stdout.splitlines()

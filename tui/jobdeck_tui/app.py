@@ -94,7 +94,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         self._flushed_at = float("-inf")
         self._looks = 0
         self._ticks = 0
-        self._asked_at_revision = -1
+        self._asked_when_seen: object = None
 
     # Life
 
@@ -179,11 +179,11 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.keep_view()
         if self.current_mode == "events":
             return
-        listed, revision = self.current_mode == "jobs", self.deck.jobs.revision
-        every = 4 if revision == self._asked_at_revision else 2
+        listed, seen = self.current_mode == "jobs", (self.deck.jobs.revision, self.deck.overview)
+        every = 8 if seen == self._asked_when_seen else 2
         if listed and not self.deck.agreement.in_doubt and self._ticks % every != 1:
             return
-        self._asked_at_revision = revision
+        self._asked_when_seen = seen
         self.link.dask.poll(with_cluster=not listed or self._ticks % 4 == 1)
 
     def send_due_acts(self) -> None:

@@ -132,8 +132,7 @@ class JobsScreen(ActingScreen):
         deck, jobs, table = self.deck, self.deck.job_list, self.table
         covered = self.app.screen is not self
         self.program.link.pager.look(table.cursor, self._answered_with_rows)
-        arranged = everything or (jobs.due(now) and not covered and deck.selection.anchor is None)
-        if arranged:
+        if arranged := everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
         changed = deck.drain_changed()
         if everything:

@@ -162,7 +162,10 @@ class VirtualTable(LineView, can_focus=True):
         if self._marked != marked:
             changed = self._marked ^ frozenset(marked)
             self._marked = frozenset(marked)
-            self.refresh_rows(changed)
+            top = self.scroll_offset.y
+            for line, row_id in enumerate(self.visible_ids()):
+                if row_id in changed:
+                    self._refresh_index(top + line)
 
     def redraw(self) -> None:
         """Forgets every drawn line: columns, styles or the meaning of all cells changed."""
