@@ -20,6 +20,7 @@ from jobdeck_tui.core.queue_words import queue_strip
 from jobdeck_tui.core.records import Records, job_record
 from jobdeck_tui.screens.acting import ACT_BINDINGS, ActingScreen
 from jobdeck_tui.screens.job_cells import job_cell
+from jobdeck_tui.screens.list_words import list_words
 from jobdeck_tui.text.format import number
 from jobdeck_tui.widgets.counts import Counts
 from jobdeck_tui.widgets.filter_line import FilterLine
@@ -167,10 +168,9 @@ class JobsScreen(ActingScreen):
 
     def _flush_lines(self) -> None:
         deck = self.deck
-        counts = deck.counts()
-        self.query_one(Counts).refresh_counts(counts)
-        words = strip(deck.overview, deck.picture, deck.workers(), self.size.width)
-        self.query_one("#strip", TextLine).show(words)
+        self.query_one(Counts).refresh_counts(deck.counts())
+        cluster = strip(deck.overview, deck.picture, deck.workers(), self.size.width)
+        self.query_one("#strip", TextLine).show(cluster)
         differences = deck.differences()
         line = self.query_one("#differences", TextLine)
         line.display = bool(differences)
@@ -180,10 +180,10 @@ class JobsScreen(ActingScreen):
             line.show([(f" ⚠ {differences[0]}{more}", "warn")])
         if self.has_class("-preview"):
             self._flush_trends()
-        shown = deck.job_list
-        self.query_one(FilterLine).refresh_line(
-            shown.filter_source, shown.matching, shown.total, self._list_words()
-        )
+        shown, words = deck.job_list, list(list_words(deck))
+        if self.size.width < SMALL_COLUMNS or self.size.height < SMALL_ROWS:
+            words.append((f" {SMALL_COLUMNS}×{SMALL_ROWS} or more shows details", "faint"))
+        self.query_one(FilterLine).refresh_line(shown.filter_source, shown.matching, shown.total, words)
 
     def _flush_trends(self) -> None:
         """The queues' line only where there is room beside everything else."""
@@ -195,24 +195,6 @@ class JobsScreen(ActingScreen):
                 self.program.link.operations.read_queues(self)
             pieces = [*queue_strip(deck.queues.items or (), width), ("\n", ""), *pieces]
         self.query_one("#trends", TextLine).show(pieces)
-
-    def _list_words(self) -> list[Piece]:
-        shown, pieces = self.deck.job_list, []
-        if shown.only is not None:
-            pieces.append((f" only the {len(shown.only)} that alerted, esc shows all ", "reverse"))
-        if shown.sort_column != "risk" or shown.reverse:
-            pieces.append((f" by {shown.sort_column}{' reversed' if shown.reverse else ''} ", "notice"))
-        if shown.server_list is not None:
-            pieces.append((f" {shown.server_list.words(shown.sort_column)} ", "notice"))
-        if marks := len(self.deck.selection):
-            pieces.append((f" {marks} marked ", "strong"))
-        if self.deck.selection.anchor is not None:
-            pieces.append((f" range: move, then {self.deck.key('range')} ", "warn"))
-        if shown.frozen:
-            pieces.append((f" frozen, {shown.changes_while_frozen} changes since ", "warn"))
-        if self.size.width < SMALL_COLUMNS or self.size.height < SMALL_ROWS:
-            pieces.append((f" {SMALL_COLUMNS}×{SMALL_ROWS} or more shows details", "faint"))
-        return pieces
 
     # Acts
 
