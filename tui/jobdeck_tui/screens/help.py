@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from jobdeck_tui.text.format import MEANINGS, state_glyph, state_word
-from jobdeck_tui.widgets.table_styles import LOOKS
+from jobdeck_tui.widgets.looks import LOOKS
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 FILTER_HELP = (

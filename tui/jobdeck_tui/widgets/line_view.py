@@ -6,7 +6,7 @@ from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.style import Style
 
-from jobdeck_tui.widgets.table_styles import LOOKS, WITHOUT_COLOUR
+from jobdeck_tui.widgets.looks import LOOKS, WITHOUT_COLOUR
 
 
 class LineView(ScrollView, inherit_bindings=False):

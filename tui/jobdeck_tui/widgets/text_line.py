@@ -10,7 +10,7 @@ from textual.visual import RenderOptions
 from textual.widgets import Static
 
 from jobdeck_tui.text.format import cells
-from jobdeck_tui.widgets.table_styles import LOOKS
+from jobdeck_tui.widgets.looks import LOOKS
 
 Piece = tuple[str, str]
 """Text and the name of its look (a key of ``LOOKS``)."""
