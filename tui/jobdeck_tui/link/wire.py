@@ -26,8 +26,8 @@ class Sent:
 
     def __init__(self, deck: Deck, what: str) -> None:
         self._deck = deck
+        self._errand = deck.errands.begin(what, deck.now())
         self.what = what
-        self._number = deck.errands.begin(what, deck.now())
 
     def done(self, words: str) -> None:
         """The server did it."""
@@ -44,7 +44,7 @@ class Sent:
 
     def _end(self, phase: Phase, words: str, look: str) -> None:
         log.info("act: %s: %s", self.what, words)
-        self._deck.errands.end(self._number, phase, words)
+        self._errand.end(phase, words)
         self._deck.say(words, look)
 
 
@@ -57,7 +57,7 @@ class Wire:
         self.api: Api | None = None
         self.ready = asyncio.Event()
 
-    def acts(self, what: str, job_id: str | None = None) -> "Sent":
+    def acts(self, what: str, job_id: str | None = None) -> Sent:
         """An act goes out: it is logged and listed among my acts, and its echo in the feed is no news."""
         log.info("act: %s %s", what, job_id or "")
         self.deck.company.sends([job_id], self.deck.now())

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from jobdeck_tui.core.acts import Tracked
 from jobdeck_tui.core.errands import Errand
 from jobdeck_tui.text.format import clock
-from jobdeck_tui.widgets.acts_line import LOOKS
+from jobdeck_tui.widgets.acts_line import PHASE_LOOKS
 from jobdeck_tui.widgets.text_pane import Row, TextPane
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class MyActsScreen(ModalScreen[None]):
         acts: list[Tracked | Errand] = [*self._deck.acts.history(), *self._deck.errands.history()]
         for act in sorted(acts, key=lambda act: act.requested_at, reverse=True):
             line = act.line(now, self._deck.key)
-            rows.append([(f" {clock(act.requested_at)}  ", "faint"), (line, LOOKS[act.phase])])
+            rows.append([(f" {clock(act.requested_at)}  ", "faint"), (line, PHASE_LOOKS[act.phase])])
         if not acts:
             rows.append([(" None yet.", "faint")])
         self.query_one(TextPane).show(rows)

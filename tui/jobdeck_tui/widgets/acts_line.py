@@ -11,7 +11,7 @@ from jobdeck_tui.widgets.text_line import Piece, TextLine
 if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
-LOOKS = {
+PHASE_LOOKS = {
     Phase.GRACE: "warn",
     Phase.SENT: "",
     Phase.ACCEPTED: "",
@@ -33,12 +33,9 @@ class ActsLine(TextLine):
         if (notice := deck.notice(now)) is not None:
             pieces.append((f" {notice.words}", notice.look))
         if (act := deck.acts.to_tell(now)) is not None:
-            pieces += [("\n" if pieces else "", ""), (f" {act.line(now, deck.key)}", LOOKS[act.phase])]
-            more = len(deck.acts.unfinished()) - (1 if act.phase in UNFINISHED else 0)
+            pieces += [("\n" if pieces else "", ""), (f" {act.line(now, deck.key)}", PHASE_LOOKS[act.phase])]
+            more = len(deck.acts.unfinished()) - deck.acts.is_open(act.number)
             if more > 0:
                 pieces.append((f"   and {more} more ({deck.key('my_acts')} lists them)", "faint"))
         self.display = bool(pieces)
         self.show(pieces)
-
-
-UNFINISHED = frozenset({Phase.GRACE, Phase.SENT, Phase.ACCEPTED, Phase.UNKNOWN})
