@@ -128,7 +128,7 @@ def test_whatever_is_pressed_an_act_is_sent_at_most_once_and_not_after_its_undo(
         else:
             now += 1.0
             sent += [act.number for act in acts.due(now, live=key == "tick")]
-        assert len(acts.pending()) <= 1
+        assert len(acts.graces()) <= 1
     assert len(sent) == len(set(sent))
     undone = {act.number for act in acts.history() if act.phase is Phase.UNDONE}
     assert undone.isdisjoint(sent)

@@ -109,7 +109,7 @@ def test_r36_a_job_that_is_so_already_is_told_apart_from_one_that_changed(url: s
 def test_an_act_without_an_answer_is_unknown_until_the_deck_has_looked(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobdeck_tui.link.sending.LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("jobdeck_tui.link.acts.LOOK_SECONDS", 0.1)
 
     async def go() -> None:
         for job_id in ("answer-lost", "request-lost"):

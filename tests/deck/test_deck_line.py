@@ -110,7 +110,7 @@ def test_r37_a_job_that_starts_within_the_grace_of_its_cancel_is_cancelled_all_t
             await until(pilot, lambda: on_row(pilot, "starts-now", "BACKLOG"))
             await choose(pilot, "starts-now")
             await press(pilot, "c")
-            seen = program(pilot).deck.acts.pending()[0].version
+            seen = program(pilot).deck.acts.graces()[0].version
             await set_paused(url, paused=False)
             await until(pilot, lambda: on_row(pilot, "starts-now", "RUNNING"))
             assert program(pilot).deck.jobs.get("starts-now").version > seen

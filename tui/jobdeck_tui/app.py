@@ -290,7 +290,7 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def action_leave_program(self) -> None:
         """Quits; asks first when an act has not been sent or answered yet."""
-        pending = self.link.sender.pending()
+        pending = self.deck.acts.unanswered()
         if not pending or isinstance(self.screen, Question):
             self.end(0)
             return

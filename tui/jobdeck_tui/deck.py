@@ -332,7 +332,7 @@ class Deck:
 
     def graces(self) -> list[Tracked]:
         """The acts whose grace runs."""
-        return [tracked for tracked in self.acts.unfinished() if tracked.phase is Phase.GRACE]
+        return self.acts.graces()
 
     def filter_history(self, name: str) -> FilterHistory:
         """The filters that were used in one place."""

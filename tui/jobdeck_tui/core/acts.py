@@ -130,7 +130,7 @@ class Acts:
 
     def hold(self) -> Tracked | None:
         """Let the grace of the newest pending act stand still, while its reason is asked for."""
-        pending = self.pending()
+        pending = self.graces()
         return self._keep(replace(pending[-1], due_at=float("inf"))) if pending else None
 
     def go_on(self, number: int, now: float, reason: str | None) -> Tracked | None:
@@ -144,21 +144,21 @@ class Acts:
 
     def clock_set(self, seconds: float) -> None:
         """The clock was set by so much: what is left of a grace stays."""
-        for waiting in self.pending():
+        for waiting in self.graces():
             self._keep(replace(waiting, due_at=waiting.due_at + seconds))
 
     def undo(self) -> Tracked | None:
         """Take back the newest act whose grace still runs."""
-        pending = self.pending()
+        pending = self.graces()
         return self._end(pending[-1], Phase.UNDONE, "undone, nothing was sent") if pending else None
 
     def drop_pending(self, reason: str) -> list[Tracked]:
         """Take back every act in its grace, as when the program ends."""
-        return [self._end(pending, Phase.UNDONE, reason) for pending in self.pending()]
+        return [self._end(pending, Phase.UNDONE, reason) for pending in self.graces()]
 
     def due(self, now: float, *, live: bool) -> list[Tracked]:
         """Give the acts to send now, as sent; without a live connection they are refused instead."""
-        ready = [tracked for tracked in self.pending() if tracked.due_at <= now]
+        ready = [tracked for tracked in self.graces() if tracked.due_at <= now]
         if live:
             return [self._keep(replace(tracked, phase=Phase.SENT, text="sent")) for tracked in ready]
         for tracked in ready:
@@ -246,7 +246,7 @@ class Acts:
             (open_act for open_act in reversed(self._open.values()) if open_act.job_id == job_id), None
         )
 
-    def pending(self) -> list[Tracked]:
+    def graces(self) -> list[Tracked]:
         """Give the acts whose grace runs, oldest first."""
         return [tracked for tracked in self._open.values() if tracked.phase is Phase.GRACE]
 
@@ -255,7 +255,7 @@ class Acts:
 
         Wherever it is asked: a result that was told for its time is not told again.
         """
-        if pending := self.pending():
+        if pending := self.graces():
             return pending[-1]
         newest = self._newest
         if newest is not None and newest.number not in self._open:
@@ -264,6 +264,10 @@ class Acts:
             if now - self._told[1] <= RESULT_TOLD_SECONDS:
                 return newest
         return next(reversed(self._open.values()), None)
+
+    def unanswered(self) -> list[Tracked]:
+        """Give the acts that are not sent yet, or sent and not answered, oldest first."""
+        return [tracked for tracked in self._open.values() if tracked.phase in (Phase.GRACE, Phase.SENT)]
 
     def unfinished(self) -> list[Tracked]:
         """Give the acts that are not settled yet, oldest first."""

@@ -9,15 +9,16 @@ from textual.dom import DOMNode
 
 from jobdeck_tui.deck import Deck
 from jobdeck_tui.deck_log import log
+from jobdeck_tui.link.acts import ActSender
 from jobdeck_tui.link.artifacts import ArtifactReader
+from jobdeck_tui.link.bundles import BundleSaver
 from jobdeck_tui.link.dask import DaskReader
+from jobdeck_tui.link.errands import ErrandSender
 from jobdeck_tui.link.jobs import JobReader
 from jobdeck_tui.link.listing import Listing
-from jobdeck_tui.link.operations import Operations
+from jobdeck_tui.link.operations import OperationsReader
 from jobdeck_tui.link.pager import Pager
 from jobdeck_tui.link.recovery import RecoveryReader
-from jobdeck_tui.link.sender import Sender
-from jobdeck_tui.link.sending import ActSender
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
@@ -49,13 +50,14 @@ class Link:
         self._give_up = give_up
         self.jobs = JobReader(self._wire)
         self.artifacts = ArtifactReader(self._wire)
+        self.bundles = BundleSaver(self._wire)
         self.dask = DaskReader(self._wire)
         self._listing = Listing(self._wire)
         self.pager = Pager(self._wire)
         self.recovery = RecoveryReader(self._wire)
+        self.operations = OperationsReader(self._wire)
         self.acts = ActSender(self._wire)
-        self.sender = Sender(self._wire)
-        self.operations = Operations(self._wire)
+        self.errands = ErrandSender(self._wire)
 
     def open(self) -> None:
         """Begins, on the running event loop."""

@@ -1,7 +1,4 @@
-"""What operators look up now and then (queues, failures, logs) and do to workers and queues.
-
-Each act is answered in words, refused or not; nothing is sent while the deck may not act.
-"""
+"""What operators look up now and then: queues, failures, the audit, the logs of workers."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
@@ -9,30 +6,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.dom import DOMNode
 
-from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.reading import Reading
-from jobdeck_tui.link.wire import Sent, Wire
-from jobdeck_tui.text.format import id_words
+from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.api import Api
     from jobdeck_tui.client.workers import WorkerLog
 
 Item = TypeVar("Item")
-Call = Callable[["Api"], Coroutine[Any, Any, str]]
 LOG_LINES = 400
 ACTS_MAX = 500
-REASON = "from the deck"
 
 
-class Operations:
-    """Reads lists into the deck's memory, and sends the acts that are not on a job."""
+class OperationsReader:
+    """Reads lists into the deck's memory."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self._moving: set[str] = set()
-
-    # Reading
 
     def read_queues(self, node: DOMNode) -> None:
         """Reads every queue."""
@@ -84,81 +74,3 @@ class Operations:
         except ClientError as error:
             take(error.message)
         self._wire.deck.fresh = True
-
-    # Acts
-
-    def act_on_worker(self, name: str, act: str) -> None:
-        """Drains a worker, takes it back, or restarts it."""
-
-        async def ask(api: "Api") -> str:
-            return (await api.act_on_worker(name, act, reason=REASON)).result
-
-        self._act(ask, f"{act} {name}")
-
-    def set_paused(self, queue: str, *, paused: bool, then: Callable[[], None]) -> None:
-        """Pauses a queue, or unpauses it; ``then`` is called when it is done."""
-
-        async def ask(api: "Api") -> str:
-            await api.set_paused(queue, paused=paused, reason=REASON)
-            then()
-            if paused:
-                key = self._wire.deck.key("unpause")
-                return f"queue {queue} is paused: what Dask holds goes on, the rest waits; {key} unpauses it"
-            return f"queue {queue} is open, its jobs start"
-
-        self._act(ask, f"{'pause' if paused else 'unpause'} queue {queue}")
-
-    def prioritise(self, job: Job, priority: int) -> None:
-        """Moves a job in the line; one move at a time, so that each is on the row as it was seen."""
-        if job.job_id in self._moving:
-            self._wire.deck.say("the move before is on its way", "notice")
-            return
-
-        async def ask(api: "Api") -> str:
-            try:
-                moved = await api.prioritise(job.job_id, priority, version=job.version, reason=REASON)
-            finally:
-                self._moving.discard(job.job_id)
-            self._wire.deck.take_jobs([moved])
-            return (
-                f"{id_words(job.job_id)} has priority {moved.priority}: it goes before equal deadlines below"
-            )
-
-        if self._act(ask, f"move {id_words(job.job_id)}", job.job_id):
-            self._moving.add(job.job_id)
-
-    def clone(self, job: Job) -> None:
-        """Submits a job's request again under a new id."""
-
-        async def ask(api: "Api") -> str:
-            new = await api.clone(job.job_id, version=job.version, reason=REASON)
-            self._wire.deck.take_jobs([new])
-            return f"{id_words(job.job_id)} was submitted again as {new.job_id}"
-
-        self._act(ask, f"submit {id_words(job.job_id)} again", job.job_id)
-
-    def _act(self, ask: Call, what: str, job_id: str | None = None) -> bool:
-        """Sends an act; False where none may go out, which is said."""
-        if refusal := self._wire.deck.refusal():
-            self._wire.deck.say(refusal, "bad")
-            return False
-        sent = self._wire.acts(what, job_id)
-        self._wire.deck.say(f"{what}: sent", "notice")
-        self._wire.start(self._wire.program, partial(self._send, ask, sent), "act")
-        return True
-
-    async def _send(self, ask: Call, sent: Sent) -> None:
-        from jobdeck_tui.client.errors import ClientError, Refused
-
-        deck = self._wire.deck
-        if self._wire.api is None:
-            return
-        try:
-            sent.done(await ask(self._wire.api))
-        except Refused as error:
-            sent.failed(f"{sent.what} was refused, nothing was changed", error)
-            if error.current is not None:
-                deck.take_jobs([error.current])
-        except ClientError as error:
-            sent.failed(f"{sent.what} was not done", error)
-        deck.fresh = True

@@ -10,7 +10,7 @@ from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.core.columns import forecast, left_seconds
 from jobdeck_tui.core.eligibility import DONE_WORD, Act, consequence, needs_grant, objection, survey
-from jobdeck_tui.link.sending import EFFECT_UNCERTAIN
+from jobdeck_tui.link.acts import EFFECT_UNCERTAIN
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
 from jobdeck_tui.screens.reason import ReasonDialog
@@ -255,7 +255,7 @@ class ActingScreen(DeckScreen):
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes:
-                self.program.link.operations.clone(job)
+                self.program.link.errands.clone(job)
 
         notes = ["A new job with the same request, on a thread of its own; this one stays as it is."]
         self.app.push_screen(Question("submit again", [f"{job.job_id}  {job.workflow}"], notes), answered)
@@ -270,7 +270,7 @@ class ActingScreen(DeckScreen):
             return
         wanted = max(-PRIORITY_MAX, min(job.priority + steps, PRIORITY_MAX))
         note = f"Its priority is then {wanted}: it counts among jobs of the same deadline."
-        move = partial(self.program.link.operations.prioritise, job, wanted)
+        move = partial(self.program.link.errands.prioritise, job, wanted)
         self.sure("move up" if steps > 0 else "move down", job.job_id, [note], move)
         self.flush_acts()
 

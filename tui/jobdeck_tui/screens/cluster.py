@@ -214,7 +214,7 @@ class ClusterScreen(DeckScreen):
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes:
-                self.program.link.operations.act_on_worker(name, act)
+                self.program.link.errands.act_on_worker(name, act)
 
         notes = consequences(act, worker, len(others))
         self.app.push_screen(Question(act, [name], notes, what="worker"), answered)

@@ -139,7 +139,7 @@ class DrillsScreen(DeckScreen):
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes and self.deck.armed == fault:
-                self.program.link.sender.start_drill(fault)
+                self.program.link.errands.start_drill(fault)
             elif yes:
                 self.program.tell("Not injected: the fuse of 30 s had run out. Arm it again.")
             self.deck.disarm()
@@ -158,7 +158,7 @@ class DrillsScreen(DeckScreen):
     def action_heal(self) -> None:
         """Ends what hangs at once; asks nothing."""
         if (drill := self._open_drill()) is not None:
-            self.program.link.sender.heal_drill(drill)
+            self.program.link.errands.heal_drill(drill)
 
     def action_export(self) -> None:
         """Writes the drill in view to a file."""

@@ -251,12 +251,12 @@ class JobScreen(JudgingScreen):
         elif told is None:
             self.program.tell("No callback of this job was given up.")
         else:
-            send = partial(self.program.link.sender.resend, self.view.job_id, told, self.read_again)
+            send = partial(self.program.link.errands.resend, self.view.job_id, told, self.read_again)
             self.sure("tell again the caller of", self.view.job_id, [f"{told.event} to {told.target}"], send)
 
     def action_bundle(self) -> None:
         """Saves all that is on record about the job."""
-        self.program.link.sender.save_bundle(self.view.job_id)
+        self.program.link.bundles.save(self.view.job_id)
 
     def _given_up(self) -> Notification | None:
         told = self.view.detail.notification if self.view.detail else None

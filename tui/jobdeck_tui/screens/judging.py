@@ -52,7 +52,7 @@ class JudgingScreen(ActingScreen):
     def _judged(self, key: str, verdict: Verdict | None) -> None:
         if verdict is not None:
             self._on_its_way.add(key)
-            self.program.link.sender.judge(self.view.job_id, key, *verdict, partial(self._answered_on, key))
+            self.program.link.errands.judge(self.view.job_id, key, *verdict, partial(self._answered_on, key))
 
     def _answered_on(self, key: str, effect: Effect | None) -> None:
         """The server's answer counts at once: the record, read a moment later, has nothing newer to say."""

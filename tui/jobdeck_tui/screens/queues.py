@@ -128,7 +128,7 @@ class QueuesScreen(TableScreen):
             stops = f"{stays}; {plural(held, 'job')} that Dask holds already would start all the same."
             notes = [stops if paused else "Its jobs start again."]
             do = partial(
-                self.program.link.operations.set_paused, queue.name, paused=paused, then=self.read_again
+                self.program.link.errands.set_paused, queue.name, paused=paused, then=self.read_again
             )
             self.sure("pause" if paused else "unpause", queue.name, notes, do, what="queue")
         self.flush_acts()

@@ -70,7 +70,7 @@ class RecoveryScreen(DeckScreen):
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes:
-                self.program.link.recovery.apply(job_ids)
+                self.program.link.errands.apply_plan(job_ids)
 
         if len(due) > TYPED_OVER:
             asked, expected = f"Recover {len(due)} jobs by the plan?", str(len(due))

@@ -10,13 +10,11 @@ from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Tracked
 from jobdeck_tui.core.eligibility import Act
 from jobdeck_tui.deck_log import log
-from jobdeck_tui.link.wire import Wire
+from jobdeck_tui.link.wire import REASON, Wire
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.bulk import BulkAnswer, BulkResult
 
-REASON = "from the deck"
-"""On record where the operator said none."""
 AT_ONCE_MAX = 500
 LOOK_SECONDS = 1.5
 LOOKS_MAX = 8
