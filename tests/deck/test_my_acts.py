@@ -1,5 +1,6 @@
 """What became of an act, whichever kind it is: said on the line above the keys, and listed among my acts."""
 
+from jobdeck_tui.client import decode
 from jobdeck_tui.core.eligibility import Act
 from textual.pilot import Pilot
 
@@ -37,6 +38,18 @@ async def test_r36_a_drill_and_a_refused_pause_are_among_my_acts_with_what_becam
         assert "drill scheduler-loss: Injected: drill abc." in told
         assert "was refused, nothing was changed: This server only tells." in told
         assert told.index("pause queue") < told.index("drill scheduler-loss"), "newest first"
+
+
+@in_a_deck
+async def test_r37_what_may_not_go_out_any_more_when_its_question_is_answered_is_not_sent() -> None:
+    world = World()
+    async with deck_of(world, 100, 40, Drilled) as (pilot, _clock):
+        await press(pilot, "4", "a", "enter", *"scheduler-loss")
+        program(pilot).deck.take_overview(decode.overview({**world.overview, "read_only": True}))
+        await press(pilot, "enter")
+        await settle(pilot)
+        assert "Not sent: this server is read-only." in screen_text(pilot)
+        assert program(pilot).deck.errands.history() == []
 
 
 async def line(pilot: Pilot[int], clock: Clock, seconds: float) -> str:
