@@ -1,11 +1,14 @@
 """What of a graph is saved when: with the checkpoint of its super-step, or before it where that is far off."""
 
 import asyncio
+import json
 from typing import Annotated, Any, TypedDict
 
 from authored import JOB, AuthoredJob
 from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.store import jobs
+from jobdeck_backend.workflows.context import job_context
+from jobdeck_backend.workflows.journal import journal_completion, read_journal
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
 from running_backend import wait_until
@@ -47,6 +50,22 @@ def test_r20_a_finished_branch_is_saved_while_another_still_runs_and_never_runs_
     assert job.attempt().status is Status.SUCCESS
     assert job.called == ["fast", "slow", "slow"]
     assert sorted(stages(job)) == ["fast", "slow"]
+
+
+def test_a_stage_is_not_journalled_as_completed_when_another_branch_is_saved(job: AuthoredJob) -> None:
+    def slow(_state: Any) -> dict[str, Any]:
+        journal_completion(job_context(), "authored", "slow")
+        wait_until(lambda: stages(job) == ["fast"], what="the fast branch is on record")
+        job.called += [line["stage"] for line in read_journal(job_context(), "authored")]
+        return {"said": ["slow"]}
+
+    graph = StateGraph(Said).add_node("fast", lambda _state: {"said": ["fast"]}).add_node("slow", slow)
+    graph.add_node("after", lambda _state: {"said": []}).add_edge(["fast", "slow"], "after")
+    job.accept(graph.add_edge(START, "fast").add_edge(START, "slow"), said=[])
+    assert job.attempt().status is Status.SUCCESS
+    assert job.called == []
+    journal = (job.directory / "authored-journal.jsonl").read_text().splitlines()
+    assert [json.loads(line)["stage"] for line in journal] == ["slow"]
 
 
 def test_r20_no_branch_of_many_is_on_record_before_its_output_is(job: AuthoredJob) -> None:

@@ -38,7 +38,7 @@ class ListRecorder:
     def stage_completed(self, node: str, step: int, output_hash: str, tasks) -> None:
         self.stages.append(("completed", node, step, output_hash))
 
-    def when_saved(self, call) -> None:
+    def when_saved(self, node: str, step: int, call) -> None:
         call()  # there is no saver here whose commit could be waited for
 
     def of(self, kind: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import os
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from sqlalchemy import Connection
@@ -36,6 +36,13 @@ TOLD_BY_EXECUTIONS = (
 """The types of the jobs API's events that are not the server's own: those would mislead a stream's readers."""
 
 
+class _Ended(NamedTuple):
+    """The evidence of a stage that ended, and the tasks of which one carries its output."""
+
+    run: StageRun
+    tasks: frozenset[str]
+
+
 class ExecutionRecorder:
     """The ``Recorder`` of one claim."""
 
@@ -47,10 +54,10 @@ class ExecutionRecorder:
         self._waiting: list[NewEvent] = []
         self._progress: dict[str, Any] = {}
         self._stage_starts: dict[tuple[str, int], float] = {}
-        self._stage_runs: list[tuple[StageRun, frozenset[str]]] = []
-        self._saving: list[tuple[StageRun, frozenset[str]]] = []
+        self._ended: list[_Ended] = []
+        self._saving: list[_Ended] = []
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
-        self._when_saved: list[Callable[[], None]] = []
+        self._when_saved: dict[tuple[str, int], Callable[[], None]] = {}
         self._flush_due = False
         self._late = False
         self.stopped = False
@@ -93,6 +100,7 @@ class ExecutionRecorder:
             raise BudgetSpent("the deadline passed before the stage could start")
         with self._slot.lock:
             self._stage_starts[node, step] = now()
+            self._when_saved.pop((node, step), None)  # of a run that failed
             self._progress["stage"] = node
 
     def stage_completed(self, node: str, step: int, output_hash: str, tasks: Collection[str]) -> None:
@@ -110,22 +118,23 @@ class ExecutionRecorder:
                 checkpoint_id="",
                 output_hash=output_hash,
             )
-            self._stage_runs.append((run, frozenset(tasks)))
+            self._ended.append(_Ended(run, frozenset(tasks)))
 
-    def when_saved(self, call: Callable[[], None]) -> None:
-        """Call once the next checkpoint, with the output of the stage that ends now, is committed."""
+    def when_saved(self, node: str, step: int, call: Callable[[], None]) -> None:
+        """Call once the save with this stage's output is committed."""
         with self._slot.lock:
-            self._when_saved.append(call)
+            self._when_saved[node, step] = call
 
     def after_save(self) -> None:
         """A save is committed: what waited for it may be told."""
         self._written()
         self._stages_done += len(self._saving)
-        self._stage_runs = [one for one in self._stage_runs if one not in self._saving]
-        self._saving = []
-        calls, self._when_saved = self._when_saved, []
-        for call in calls:
-            call()
+        self._ended = [one for one in self._ended if one not in self._saving]
+        saved, self._saving = self._saving, []
+        for one in saved:
+            call = self._when_saved.pop((one.run.node, one.run.step), None)
+            if call is not None:
+                call()
 
     def before_save(self, tx: Connection, checkpoint_id: str, task_ids: Collection[str]) -> None:
         """Inside the saver's transaction: the fence, what is waiting, and the evidence of ended stages.
@@ -133,13 +142,12 @@ class ExecutionRecorder:
         ``task_ids`` are the tasks whose output is being saved. A branch that ended beside them waits for its own
         save: evidence without output would be a lie after a kill.
         """
-        self._saving = [(run, tasks) for run, tasks in self._stage_runs if not tasks.isdisjoint(task_ids)]
-        ended = [run for run, _tasks in self._saving]
+        self._saving = [one for one in self._ended if not one.tasks.isdisjoint(task_ids)]
         # First the job's fence, then what hangs on it.
-        if ended:
-            self._progress["stages_done"] = self._stages_done + len(ended)
+        if self._saving:
+            self._progress["stages_done"] = self._stages_done + len(self._saving)
         self._write(tx)
-        execution.save_stages(tx, [replace(run, checkpoint_id=checkpoint_id) for run in ended])
+        execution.save_stages(tx, [replace(one.run, checkpoint_id=checkpoint_id) for one in self._saving])
 
     def _write(self, tx: Connection) -> None:
         """Write what is waiting, or only check the fence. Raises ``JobStopped``.

@@ -39,8 +39,8 @@ class Recorder(Protocol):
     def stage_completed(self, node: str, step: int, output_hash: str, tasks: Collection[str]) -> None:
         """A graph node ended; becomes evidence in the transaction that saves what one of these tasks wrote."""
 
-    def when_saved(self, call: Callable[[], None]) -> None:
-        """Call once the output of the stage that ends now is saved: from then on it is never run again."""
+    def when_saved(self, node: str, step: int, call: Callable[[], None]) -> None:
+        """Call once the output of this stage is saved: from then on it is never run again."""
 
 
 class Ledger(Protocol):

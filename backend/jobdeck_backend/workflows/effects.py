@@ -17,12 +17,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from langgraph.config import get_config
-
 from jobdeck_backend.errors import EffectUncertain
 from jobdeck_backend.jobs.records import Effect, EffectState, Policy
 from jobdeck_backend.workflows.context import JobContext, job_context
-from jobdeck_backend.workflows.place import place
+from jobdeck_backend.workflows.place import here
 
 Probe = Callable[[str], bool | None]
 """Asks the provider by key: True it happened, False it did not, None it cannot tell."""
@@ -73,10 +71,10 @@ def effect(
     if (probe is None) == (policy is Policy.PROBE):
         raise ValueError("a probe goes with Policy.PROBE, and only with it")
     context = job_context()
-    here = place(get_config().get("metadata"))
-    if here is None:
+    place = here()
+    if place is None:
         raise ValueError("an effect belongs to a graph node, and this code runs in none")
-    known = context.ledger.intend(name, *here, policy, request)
+    known = context.ledger.intend(name, *place, policy, request)
     if known.state is EffectState.UNCERTAIN:
         assert probe is not None, "the ledger answers an uncertain effect only to who can ask"
         known = _ask(context, known, probe)

@@ -7,6 +7,7 @@ from typing import Any
 
 from jobdeck_backend.clock import iso, now
 from jobdeck_backend.workflows.context import JobContext
+from jobdeck_backend.workflows.place import here
 
 
 def write_journal(
@@ -38,7 +39,9 @@ def write_journal(
 
 def journal_completion(context: JobContext, workflow: str, stage: str) -> None:
     """Append ``stage_completed`` once the stage's output is saved: a kill before that runs the stage again."""
-    context.recorder.when_saved(lambda: write_journal(context, workflow, "stage_completed", stage))
+    place = here()
+    assert place is not None, "a stage is a graph node"
+    context.recorder.when_saved(*place, lambda: write_journal(context, workflow, "stage_completed", stage))
 
 
 def read_journal(context: JobContext, workflow: str) -> list[dict[str, Any]]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langgraph.config import get_config
+
 _TASK_ID_SHOWN = 8
 
 
@@ -23,6 +25,11 @@ def place(metadata: Mapping[str, Any] | None) -> tuple[str, int] | None:
         name, _, task_id = part.rpartition(":")
         node = f"{name}:{task_id[:_TASK_ID_SHOWN]}/{node}"
     return node, int(metadata["langgraph_step"])
+
+
+def here() -> tuple[str, int] | None:
+    """The place of the code that asks, None outside of a node. Raises ``RuntimeError`` outside of any graph."""
+    return place(get_config().get("metadata"))
 
 
 def tasks_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
