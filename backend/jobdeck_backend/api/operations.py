@@ -37,12 +37,7 @@ def overview(serving: Serving) -> Response:
 @router.get("/queues", response_model=schemas.Queues)
 def queues(serving: Serving) -> Response:
     """Every queue that has or had jobs, or is paused."""
-    picture = serving.board.picture(max_age_s=0.0)
-    with serving.database.read() as tx:
-        sizes = figures.queue_sizes(tx)
-        ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
-    names = sorted({*sizes, *picture.paused})
-    return shapes.answer({"queues": shapes.queues(names, picture, sizes, ended, DONE_WINDOW_S)})
+    return shapes.answer({"queues": _views(serving)})
 
 
 @router.post("/queues/{name}/pause", response_model=schemas.QueueView, responses=BAD_NAME)
@@ -70,15 +65,17 @@ async def _set_paused(serving: Services, name: str, act: schemas.Act, *, paused:
     )
     serving.dispatcher.wake()
     serving.feed.wake()
-    return await asyncio.to_thread(_one_queue, serving, name)
+    return shapes.answer((await asyncio.to_thread(_views, serving, name))[0])
 
 
-def _one_queue(serving: Services, name: str) -> Response:
+def _views(serving: Services, name: str | None = None) -> list[dict[str, Any]]:
+    """Every queue, or the one of that name, as they are now."""
     picture = serving.board.picture(max_age_s=0.0)
     with serving.database.read() as tx:
         sizes = figures.queue_sizes(tx)
         ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
-    return shapes.answer(shapes.queues([name], picture, sizes, ended, DONE_WINDOW_S)[0])
+    names = sorted({*sizes, *picture.paused}) if name is None else [name]
+    return shapes.queues(names, picture, sizes, ended, DONE_WINDOW_S)
 
 
 def _queues_without(serving: Services, name: str) -> list[str] | None:

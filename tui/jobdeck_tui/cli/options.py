@@ -58,8 +58,10 @@ def server_url(
     _context: click.Context | None, _parameter: click.Parameter | None, value: str | None
 ) -> str | None:
     """Read an option that names a server; click's own usage error where it is none."""
-    if value is None or PLAIN_URL.fullmatch(value):
-        return value and value.rstrip("/")
+    if value is None:
+        return None
+    if PLAIN_URL.fullmatch(value):
+        return value.rstrip("/")
     import httpx
 
     try:
@@ -98,19 +100,8 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
 
 CHANGING = frozenset(
     {
-        *(
-            "submit",
-            "cancel",
-            "expire",
-            "resume",
-            "grant",
-            "clone",
-            "priority",
-            "verdict",
-            "pause",
-            "unpause",
-        ),
-        *("drain", "restart", "resend", "drill", "reconcile", "prune"),
+        *("submit", "cancel", "expire", "resume", "grant", "clone", "priority", "verdict", "pause"),
+        *("unpause", "drain", "restart", "resend", "drill", "reconcile", "prune"),
     }
 )
 

@@ -8,7 +8,6 @@ from jobdeck_tui.widgets.text_line import Piece, TextLine
 if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
-
 OTHERS_EVERY_SECONDS = 1.0
 """A line that changes more often cannot be read."""
 
