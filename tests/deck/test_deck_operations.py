@@ -191,7 +191,7 @@ def test_the_command_line_tells_failures_and_pauses_a_queue(
     assert run(["unpause", "nihgt", "--server", url]) == 4
     assert "there is no queue nihgt; the queues are: night" in capsys.readouterr().err.replace("probe, ", "")
     assert run(["pause", "nihgt", "--server", url]) == 0
-    assert "No job was ever in it. Queues with jobs: night" in capsys.readouterr().out
+    assert "No job of it is on record. Queues with jobs: night" in capsys.readouterr().out
 
 
 def test_r15_a_late_result_and_a_traceback_are_shown_with_their_attempt() -> None:

@@ -78,7 +78,7 @@ def _set(target: Target, name: str, reason: str | None, *, paused: bool, as_json
     queue = decode.queue(data)
     print_line(f"queue {queue.name} {_paused(queue) if queue.paused else _open(queue)}")
     if queue.jobs == 0:
-        print_line(f"No job was ever in it. Queues with jobs: {', '.join(known) or 'none yet'}")
+        print_line(f"No job of it is on record. Queues with jobs: {', '.join(known) or 'none yet'}")
 
 
 def _paused(queue: Queue) -> str:
