@@ -291,7 +291,7 @@ print(app.deck.key("mode.cluster"), "jobdeck_tui.screens.cluster" in sys.modules
     screens, others, later = _printed(looking)
     assert set(ast.literal_eval(screens)) == {
         f"jobdeck_tui.screens.{one}"
-        for one in ("acting", "base", "dialogs", "job_cells", "jobs", "main_screens", "reason")
+        for one in ("acting", "base", "dialogs", "job_cells", "jobs", "list_words", "main_screens", "reason")
     }
     assert (others, later) == ("[]", "2 True")
 

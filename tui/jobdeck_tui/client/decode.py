@@ -64,7 +64,10 @@ def job(data: object) -> models.Job:
 
 
 def jobs(data: object) -> Iterator[tuple[tuple[models.Job, ...], int]]:
-    """Read the rows of a feed's ``jobs`` frame, some at a time, and how many of those could not be read."""
+    """Read the rows of a feed's ``jobs`` frame, some at a time, and how many of those could not be read.
+
+    A frame without rows is one step, too: it was heard.
+    """
     rows = Fields(data).listed("jobs")
     for first in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
         yield many(rows[first : first + ROWS_AT_A_TIME], job)
