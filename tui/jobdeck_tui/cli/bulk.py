@@ -4,6 +4,7 @@ import click
 
 from jobdeck_tui.client import bulk
 from jobdeck_tui.client.api import OPS, Api
+from jobdeck_tui.text.format import plural
 
 from .exits import OK, REFUSED, Exit
 from .output import print_json, print_line
@@ -34,7 +35,7 @@ async def act_on_matching(
         if count is not None and count != len(versions):
             raise Exit(
                 REFUSED,
-                f"Nothing was done: {act} can be done to {len(versions)} jobs, not to {count}. Look again.",
+                f"Nothing was done: {act} can be done to {plural(len(versions), 'job')}, not to {count}. Look again.",
             )
         if count and versions:
             body = {**asked, "ids": list(versions), "versions": versions}
@@ -46,8 +47,14 @@ async def act_on_matching(
     for one in said.results:
         print_line(f"{one.job_id} {one.code.replace('_', ' ')}: {one.message}")
     if count is None:
-        print_line(f"A dry run, nothing was done. To do it: --count {len(versions)}")
+        print_line(_dry_run_words(act, len(versions)))
     return OK if count is None or all(one.ok for one in said.results) else REFUSED
+
+
+def _dry_run_words(act: str, jobs: int) -> str:
+    if not jobs:
+        return f"A dry run: there is no job that {act} could be done to."
+    return f"A dry run, nothing was done. To do it: --count {jobs}"
 
 
 def check(jobs: tuple[str, ...], matching: str | None, count: int | None, version: int | None) -> None:

@@ -122,6 +122,7 @@ async def _prune(url: str, body: dict[str, object], *, quiet: bool) -> object:
 
 def _pruned_lines(found: Pruning) -> Iterator[str]:
     rows = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found.removed.items() if count)
-    yield f"Removed: {rows or 'nothing'}. {_bytes(found.freed_bytes)} of the file are given back to the disk."
+    freed = f" {_bytes(found.freed_bytes)} are given back to the disk." if found.freed_bytes else ""
+    yield f"Removed: {rows or 'nothing'}.{freed}"
     if found.error:
         yield f"It ended early: {found.error}"
