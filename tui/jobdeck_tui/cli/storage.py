@@ -25,7 +25,7 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
     found = _AGE.fullmatch(value.strip().lower())
     if found is None:
-        raise click.BadParameter("write it as 7d, 12h, 30m, 90s or 2w")
+        raise click.BadParameter("write it as 7d, 12h, 30m, 90s or 2w.")
     return float(found[1]) * _UNITS[found[2]]
 
 

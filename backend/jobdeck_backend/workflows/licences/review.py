@@ -4,7 +4,12 @@ from typing import Any
 
 from jobdeck_backend.workflows.licences.clauses import split_clauses
 from jobdeck_backend.workflows.licences.identify import identify, mentioned
-from jobdeck_backend.workflows.licences.obligations import PERMISSIVE, PUBLIC_DOMAIN, category, find_obligations
+from jobdeck_backend.workflows.licences.obligations import (
+    PERMISSIVE,
+    PUBLIC_DOMAIN,
+    category,
+    find_obligations,
+)
 from jobdeck_backend.workflows.licences.wording import deviations
 from jobdeck_backend.workflows.licences.words import Words
 
