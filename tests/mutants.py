@@ -28,6 +28,8 @@ FOREIGN = (
     "::test_a_key_cancelled_by_a_foreign_client_is_told_and_its_job_given_again"
 )
 
+BRANCHES = "tests/flows/test_saving.py::test_r20_no_branch_of_many_is_on_record_before_its_output_is"
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -83,6 +85,13 @@ MUTANTS = (
         "first = None if begun else module.initial_state(admission.input)",
         "first = module.initial_state(admission.input)",
         ALONE,
+    ),
+    Mutant(
+        "a stage is on record before its output is saved",
+        "scheduling/recorder.py",
+        " if not tasks.isdisjoint(task_ids)]",
+        "]",
+        BRANCHES,
     ),
     Mutant(
         "a recovered or resumed job is given a fresh deadline",

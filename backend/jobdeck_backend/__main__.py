@@ -33,6 +33,7 @@ from jobdeck_backend.scheduling.process_logs import log_path
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.inspection import inspect_workflows
+from jobdeck_backend.workflows.sources import listed_graphs
 
 EXIT_PORT = 11
 GRACEFUL_S = 2
@@ -141,6 +142,17 @@ def refuse_without_effect(settings: Settings, given: Collection[str]) -> None:
         )
 
 
+def refuse_without_workflows(settings: Settings) -> None:
+    """Raises ``UsageError`` where the file that lists workflows cannot be read: who names one needs it."""
+    if settings.workflows is not None:
+        try:
+            listed_graphs(settings.workflows)
+        except ValueError as error:
+            raise click.UsageError(
+                f"--workflows {settings.workflows}: {error}. Name a langgraph.json, or leave it out."
+            ) from None
+
+
 def install_workflows(settings: Settings) -> None:
     """Make the users' own workflows known, and say which of them cannot be used: the others can."""
     workflows, broken = inspect_workflows(settings)
@@ -208,7 +220,7 @@ def _end_with_stdin(server: Server) -> None:
 @click.option(
     "--dask-dashboard", is_flag=True, help="Let the embedded scheduler serve Dask's own pages (bokeh)."
 )
-def main(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options: Any) -> None:
+def command(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options: Any) -> None:
     """Serve jobdeck's HTTP interfaces, with an embedded Dask cluster or attached to one."""
     for name, value in options.items():
         if value is not None:
@@ -225,6 +237,7 @@ def main(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options
         os.environ["JOBDECK_WORKFLOWS"] = str(settings.workflows.absolute())
     settings = read_settings()
     refuse_without_effect(settings, [name for name, value in options.items() if value is not None])
+    refuse_without_workflows(settings)
     # Read: the workers, where other people's graphs run, need not know them.
     for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL"):
         os.environ.pop(secret, None)
@@ -234,17 +247,27 @@ def main(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options
     )  # what jobs were given is nobody else's to read, also in a directory that others may enter
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    lock = InstanceLock(settings.state_dir)
+    forks = fork_early(settings)
+    listener = bind(settings)
+    install_workflows(settings)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(settings, lock, forks, listener, follow_stdin=follow_stdin))
+
+
+def main() -> None:
+    """Run the command; a start that cannot be is one sentence and an exit code, as of every other command."""
     try:
-        lock = InstanceLock(settings.state_dir)
-        forks = fork_early(settings)
-        listener = bind(settings)
-        install_workflows(settings)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(settings, lock, forks, listener, follow_stdin=follow_stdin))
+        command.main(prog_name="jobdeck serve", standalone_mode=False)
+    except click.ClickException as error:
+        said = error.format_message()
+        stop = "" if said.endswith((".", "!", "?")) else "."
+        click.echo(f"jobdeck: {said}{stop} Try 'jobdeck serve --help'.", err=True)
+        sys.exit(error.exit_code)
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)
         sys.exit(refused.exit_code)
 
 
 if __name__ == "__main__":
-    main(prog_name="jobdeck serve")
+    main()

@@ -37,6 +37,17 @@ WATCHED_S = 10.0
 SETTLED_S = 5.0
 PAUSED = "bench-paused"
 PROGRAM = "from jobdeck_tui.cli import main; main()"
+BARE_PROGRAM = """
+from textual.app import App
+from textual.widgets import Static
+
+class Bare(App[None]):
+    def compose(self):
+        yield Static("jobdeck")
+
+Bare().run()
+"""
+"""The least that Textual can draw: what a deck could never be faster than on this machine."""
 
 
 class Terminal:
@@ -185,9 +196,23 @@ def first_frame_s(server: Server) -> float:
         return terminal.shown_at - terminal.started_at
 
 
+def bare_first_frame_s() -> float:
+    """The same of a program that only draws the deck's name."""
+    terminal = Terminal([sys.executable, "-c", BARE_PROGRAM])
+    try:
+        wait_until(lambda: terminal.shown_at is not None, 20)
+    finally:
+        terminal.close()
+    assert terminal.shown_at is not None
+    return terminal.shown_at - terminal.started_at
+
+
 def measure(server: Server) -> list[Figure]:
     """First frame and idle cost on a quiet server; then the list of 10,000, changed 500 times a second."""
-    frames = [first_frame_s(server) for _ in range(rounds(7, 3))]
+    frames, bare = [], []
+    for _ in range(rounds(7, 3)):
+        frames.append(first_frame_s(server))
+        bare.append(bare_first_frame_s())
     with opened(server) as terminal:
         cpu_percent(terminal, 3)  # until it has settled
         idle = [cpu_percent(terminal, WATCHED_S) for _ in range(rounds(3, 1))]
@@ -203,8 +228,11 @@ def measure(server: Server) -> list[Figure]:
         terminal.show_events()
         memory_after_hard = [terminal.process.memory_info().rss / 1e6]
     lags = [lag_under_updates(server) for _ in range(rounds(3, 1))]
+    ratios = [deck / alone for deck, alone in zip(frames, bare, strict=True)]
     return [
         Figure("deck: exec → first frame", "s", frames, 0.6),
+        Figure("bare Textual program: exec → first frame", "s", bare),
+        Figure("deck ÷ bare Textual program: exec → first frame", "ratio", ratios),
         Figure("deck: idle", "% of a core", idle, 1),
         Figure("deck: 10,000 jobs listed, key → paint, p95", "ms", keys, 50),
         *_figures_under_updates(UPDATES_PER_SECOND, busy),

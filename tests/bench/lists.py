@@ -19,6 +19,8 @@ FILTERS = (
     "id:05",
     '"section 3"',
 )
+OF_BOTH = ("-state", "slack")
+"""Orders that the records tell of finished jobs alone."""
 SLOWER = ("state:queued", "slack<0")
 """What Dask's picture and the forecast must be asked for: told, without a target."""
 
@@ -32,7 +34,7 @@ def page_ms(server: Server, **query: str) -> float:
 
 
 def measure(server: Server) -> list[Figure]:
-    """Every order without a filter, every filter in the deck's own order."""
+    """Every order without a filter, every filter in the deck's own order, and a filter in those of both kinds."""
     fill(server.state_dir, JOBS, lambda number: str(uuid5(NAMESPACE_OID, str(number))))
     page_ms(server)
     name = f"list: {JOBS:,} jobs, a page of {PAGE_ROWS}"
@@ -44,4 +46,7 @@ def measure(server: Server) -> list[Figure]:
     for text in (*FILTERS, *SLOWER):
         runs = [page_ms(server, filter=text, sort="risk") for _ in range(count)]
         figures.append(Figure(f"{name}, {text}", "ms", runs, None if text in SLOWER else TARGET_MS))
+    for sort in OF_BOTH:
+        runs = [page_ms(server, filter="state:unfinished", sort=sort) for _ in range(count)]
+        figures.append(Figure(f"{name}, state:unfinished by {sort}", "ms", runs, TARGET_MS))
     return figures

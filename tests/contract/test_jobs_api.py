@@ -138,12 +138,31 @@ class TestRefusals:
         assert answer.status_code in {400, 422}, answer.text
         assert "detail" in answer.json()
 
-    @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "image/png"])
-    def test_a_body_of_another_type_is_refused(self, backend: RunningBackend, content_type: str) -> None:
-        answer = backend.http.post(
-            SUBMIT, content=json.dumps(GOOD).encode(), headers={"content-type": content_type}
-        )
-        assert answer.status_code in {415, 422}, answer.text
+    @pytest.mark.parametrize(
+        ("content_type", "body", "how"),
+        [
+            ("text/plain", json.dumps(GOOD), "and came as 'text/plain'"),
+            ("application/x-www-form-urlencoded", json.dumps(GOOD), "application/x-www-form-urlencoded"),
+            ("image/png", json.dumps(GOOD), "and came as 'image/png'"),
+            ("x" * 5000, json.dumps(GOOD), "xxx"),
+            (None, json.dumps(GOOD), "and came without a content type"),
+            ("application/json", "[1]", "and is none"),
+            ("application/json", "", "and none came"),
+        ],
+    )
+    @pytest.mark.parametrize("path", [SUBMIT, "/v1/ops/jobs/bulk", "/v1/workflow/async"])
+    def test_a_body_that_is_no_json_object_is_refused_saying_what_it_is_to_be(
+        self, backend: RunningBackend, path: str, content_type: str | None, body: str, how: str
+    ) -> None:
+        headers = {} if content_type is None else {"content-type": content_type}
+        answer = backend.http.post(path, content=body.encode(), headers=headers)
+        assert answer.status_code == 422, answer.text
+        detail = answer.json()["detail"]
+        said = detail["message"] if isinstance(detail, dict) else detail[0]["msg"]
+        assert said.startswith("the body is to be a JSON object with content-type application/json, ")
+        assert how in said
+        assert len(said) < 300
+        assert said.endswith("; nothing was stored")
 
     def test_too_large_an_input_is_413(self, backend: RunningBackend) -> None:
         answer = post(backend, input="é" * (512 * 1024 + 1))

@@ -50,15 +50,27 @@ def test_the_cluster_is_told_with_the_processes_behind_it(backend: RunningBacken
     assert cluster["disagreements"] == []
 
 
-def test_a_key_cancelled_by_a_foreign_client_is_told_and_its_job_given_again(backend: RunningBackend) -> None:
-    running = [backend.submit({"name": "long", "seconds": 60}, deadline_seconds=300) for _ in range(2)]
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_key_cancelled_by_a_foreign_client_is_told_and_its_job_given_again(
+    backend: RunningBackend, *, resumed: bool
+) -> None:
+    running = [backend.submit({"name": "long", "seconds": 60}, deadline_seconds=300)]
+    if resumed:  # Dask still has the key under which it ran
+        victim = backend.submit({"name": "short", "seconds": 1}, deadline_seconds=600)
+        backend.wait_for_stage(victim, "short")
+        assert backend.act(victim, "cancel").status_code == 200
+        wait_until(lambda: backend.attempts(victim)[0].ended_at, what="its thread has ended")
+    running.append(backend.submit({"name": "long", "seconds": 60}, deadline_seconds=300))
     for job_id in running:
         backend.wait_for_stage(job_id, "long")
-    victim = backend.submit({"name": "short"}, deadline_seconds=600)
+    if resumed:
+        assert backend.act(victim, "resume").status_code == 200
+    else:
+        victim = backend.submit({"name": "short"}, deadline_seconds=600)
     wait_until(lambda: state(backend, victim) == "queued", what="the third job is queued")
     with Client(backend.cluster()["scheduler"]["address"], set_as_default=False) as foreign:
         keys = foreign.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
-        first = next(key for key in keys if key[1] == victim)
+        first = [key for key in keys if key[1] == victim][-1]
         foreign.cancel([Future(first, foreign)], force=True)
         found = wait_until(
             lambda: [one for one in backend.cluster()["disagreements"] if one["seconds"] > 2],
@@ -75,7 +87,7 @@ def test_a_key_cancelled_by_a_foreign_client_is_told_and_its_job_given_again(bac
     wait_until(lambda: backend.cluster()["disagreements"] == [], what="they agree again")
     for job_id in running:
         assert backend.act(job_id, "cancel").status_code == 200
-    assert backend.wait_for(victim, "success")["attempt"] == 1
+    assert backend.wait_for(victim, "success")["attempt"] == 1 + resumed
 
 
 def state(backend: RunningBackend, job_id: str) -> str:

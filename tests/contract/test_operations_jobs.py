@@ -74,8 +74,9 @@ def test_a_list_is_filtered_and_sorted_by_the_server(backend: RunningBackend, fi
 
 
 @pytest.mark.parametrize("sort", ["state", "-state", "slack", "-slack"])
+@pytest.mark.parametrize("text", ["", "queue:finished,{}"], ids=["all", "filtered"])
 def test_orders_that_ask_dask_are_one_list_of_unfinished_and_finished_jobs(
-    backend: RunningBackend, finished: list[str], sort: str
+    backend: RunningBackend, finished: list[str], sort: str, text: str
 ) -> None:
     backend.http.post(f"{OPS}/queues/{sort}/pause", json={})
     waiting = [backend.submit({"name": "s"}, queue=sort, deadline_seconds=900 + n) for n in range(3)]
@@ -83,12 +84,13 @@ def test_orders_that_ask_dask_are_one_list_of_unfinished_and_finished_jobs(
     seen: list[dict[str, Any]] = []
     cursor: dict[str, str] | None = {}
     while cursor is not None:
-        page = get(backend, "jobs", sort=sort, limit=rows, **cursor)
-        assert page["matching"] == page["total"]
+        page = get(backend, "jobs", sort=sort, filter=text.format(sort), limit=rows, **cursor)
         seen += page["jobs"]
         cursor = {"cursor": page["next"]} if page["next"] is not None else None
-    assert len({one["job_id"] for one in seen}) == len(seen) == page["total"]
+    assert len({one["job_id"] for one in seen}) == len(seen) == page["matching"]
+    assert text or page["matching"] == page["total"]
     assert {*finished, *waiting} <= {one["job_id"] for one in seen}
+    assert not text or {one["queue"] for one in seen} == {"finished", sort}
     sign = -1 if sort.startswith("-") else 1
     if sort.endswith("state"):
         ranks = [sign * list(State).index(State(one["state"])) for one in seen]
@@ -258,6 +260,30 @@ def test_a_paused_queue_keeps_its_jobs_in_the_backlog_and_says_so(backend: Runni
     assert (queue["paused"], queue["paused_by"]) == (True, "operator")
     assert backend.http.post(f"{OPS}/queues/nightly/resume", json={}).json()["paused"] is False
     backend.wait_for(job_id, "success")
+
+
+def test_a_queue_that_nobody_knows_is_not_unpaused_and_its_refusal_names_those_there_are(
+    backend: RunningBackend, finished: list[str]
+) -> None:
+    refused = backend.http.post(f"{OPS}/queues/prode/resume", json={})
+    assert refused.status_code == 404
+    detail = refused.json()["detail"]
+    assert detail["code"] == "not_found"
+    assert "there is no queue prode; the queues are: " in detail["message"]
+    assert "finished" in detail["known"]
+    assert "prode" not in detail["known"]
+    newest = get(backend, "audit", newest=True, limit=1)["acts"][0]
+    assert (newest["act"], newest["result"]) == ("unpause", "refused: not_found, queue prode")
+
+
+def test_a_queue_paused_before_its_first_job_says_that_it_had_none(backend: RunningBackend) -> None:
+    assert backend.http.post(f"{OPS}/queues/early/pause", json={}).json()["jobs"] == 0
+    opened = backend.http.post(f"{OPS}/queues/early/resume", json={})
+    assert (opened.status_code, opened.json()["paused"]) == (200, False)
+    job_id = backend.submit(queue="early")
+    backend.wait_for(job_id, "success")
+    listed = {one["name"]: one["jobs"] for one in get(backend, "queues")["queues"]}
+    assert listed["early"] == 1
 
 
 # The whole.

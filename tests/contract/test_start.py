@@ -128,11 +128,35 @@ def test_a_database_of_a_newer_jobdeck_is_refused_and_untouched(tmp_path: Path) 
     assert snapshot(tmp_path) == before
 
 
-def test_an_unknown_option_says_what_there_is() -> None:
-    command = [sys.executable, "-m", "jobdeck_backend", "--no-such-option"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert result.returncode == 2
-    assert "Traceback" not in result.stderr
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--no-such-option"], "--no-such-option"),
+        (["--port", "eighty"], "eighty"),
+        (["superfluous"], "superfluous"),
+        (["--scheduler-address", "udp://x:1"], "begins with tcp:// or tls://"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_that_says_where_to_look(
+    tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    sentence = refused(tmp_path / "state", 2, *arguments)
+    assert says in sentence
+    assert sentence.endswith(". Try 'jobdeck serve --help'.")
+    assert snapshot(tmp_path) == {}
+
+
+@pytest.mark.parametrize("content", [None, "", "graphs", "[]", '{"graphs": 3}'])
+def test_a_file_that_was_to_list_workflows_and_does_not_is_refused_by_name(
+    tmp_path: Path, content: str | None
+) -> None:
+    path = tmp_path / "langgraph.json"
+    if content is not None:
+        path.write_text(content)
+    sentence = refused(tmp_path / "state", 2, "--workflows", str(path))
+    assert f"--workflows {path}: the file " in sentence
+    assert "Name a langgraph.json, or leave it out." in sentence
+    assert not (tmp_path / "state").exists()
 
 
 def test_a_postgresql_that_does_not_answer_is_refused_without_its_password(tmp_path: Path) -> None:

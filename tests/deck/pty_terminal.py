@@ -10,6 +10,7 @@ import sys
 import tempfile
 import termios
 import time
+from collections.abc import Sequence
 
 START = """
 import sys
@@ -23,14 +24,15 @@ NOBODY = "http://127.0.0.1:9"
 class Terminal:
     """A pty with the deck in it."""
 
-    def __init__(self, url: str = NOBODY, **environment: str) -> None:
+    def __init__(self, url: str = NOBODY, program: Sequence[str] = (), **environment: str) -> None:
+        """The deck on a server; or another ``program``, as arguments of the interpreter."""
         self.main, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.state = tempfile.TemporaryDirectory()
         mine = {"TERM": "xterm-256color", "JOBDECK_STATE_DIR": self.state.name}
         env = {**os.environ, **mine, **environment}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START, url],
+            [sys.executable, *(program or ("-c", START, url))],
             stdin=child,
             stdout=child,
             stderr=child,

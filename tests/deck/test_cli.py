@@ -1,5 +1,6 @@
 """The command line against a real backend: plain text, one sentence an error, exit codes as documented."""
 
+import ast
 import json
 import os
 import pty
@@ -217,6 +218,24 @@ def test_every_command_explains_itself_and_the_exit_codes_are_told(jobdeck):
         assert jobdeck(command, "--help")[0].startswith(f"Usage: jobdeck {command} ")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("cancel",),
+        ("grant", "--seconds", "5"),
+        ("resume", "a-job", "--matching", "state:held"),
+        ("expire", "a-job", "--count", "3"),
+        ("verdict", "a-job", "pay", "retry", "--proof", "none is wanted"),
+        ("drill", "worker-loss"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_told_before_a_backend_is_looked_for(jobdeck, tmp_path, words):
+    _, told = jobdeck(*words, code=2, JOBDECK_STATE_DIR=str(tmp_path / "nothing-runs-here"))
+    assert f"Try 'jobdeck {words[0]} --help'." in told
+    assert "No backend runs" not in told
+
+
 @pytest.mark.parametrize("words", [("watch", "left"), ("events", "--follow")])
 def test_a_reader_that_leaves_ends_the_program_quietly(jobdeck, state_dir, words):
     stages = json.dumps({"stages": [{"name": "talk", "seconds": 3, "events": 60}]})
@@ -254,6 +273,31 @@ print(loaded("textual", "rich", "jobdeck_backend", "pydantic", "httpx", "asyncio
 for command in COMMANDS: root.get_command(None, command)
 print(loaded("textual", "rich", "jobdeck_backend", "pydantic", "aiohttp"))
 """
-    words = [*PROGRAM[:2], looking]
+    assert _printed(looking)[-2:] == ["[]", "[]"]
+
+
+def test_the_deck_imports_for_its_first_frame_neither_the_http_client_nor_another_screen():
+    looking = """
+import sys
+from jobdeck_tui.cli import options
+options.server_url(None, None, "http://127.0.0.1:8787")
+from jobdeck_tui.opening import Opening
+from jobdeck_tui import running
+app = running.DeckApp(running.Reaching("http://127.0.0.1:8787"))
+Opening(safe=True).prepare(app)
+print(sorted(name for name in sys.modules if name.startswith("jobdeck_tui.screens.")))
+print(sorted({"httpx", "anyio", "hashlib", "jobdeck_tui.client.decode"} & set(sys.modules)))
+print(app.deck.key("mode.cluster"), "jobdeck_tui.screens.cluster" in sys.modules)
+"""
+    screens, others, later = _printed(looking)
+    assert set(ast.literal_eval(screens)) == {
+        f"jobdeck_tui.screens.{one}"
+        for one in ("acting", "base", "dialogs", "job_cells", "jobs", "main_screens", "reason")
+    }
+    assert (others, later) == ("[]", "2 True")
+
+
+def _printed(program):
+    words = [*PROGRAM[:2], program]
     told = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=30, check=True)
-    assert told.stdout.splitlines()[-2:] == ["[]", "[]"]
+    return told.stdout.splitlines()

@@ -2,8 +2,10 @@
 
 import json
 
+import click
 import command_line
 import pytest
+from jobdeck_tui.cli.options import server_url
 
 
 @pytest.fixture
@@ -60,6 +62,38 @@ def test_a_profile_is_the_server_that_every_command_means(jobdeck):
     assert "write it as http://host:port" in jobdeck(
         '[profiles.a]\nurl = "ftp://a"', "list", "--profile", "a", code=2
     )
+
+
+ADDRESSES = {
+    "http://127.0.0.1:8787": True,
+    "http://127.0.0.1:8787/": True,
+    "https://prod-eu.example.com": True,
+    "http://localhost:65535": True,
+    "http://[::1]:80": True,
+    "http://10.0.0.7:1": True,
+    "http://bücher.example": True,
+    "http://a:0": False,
+    "http://a:65536": False,
+    "http://a:99999": False,
+    "http://": False,
+    "http://a/b": False,
+    "http://a?b": False,
+    "http://a#b": False,
+    "ftp://a": False,
+    "a:80": False,
+    "http://999.1.1.1": False,
+    "http://a\n": False,
+    "http://xn--.example": False,
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_a_host_with_a_port_and_nothing_behind_it(address):
+    if ADDRESSES[address]:
+        assert server_url(None, None, address) == address.rstrip("/")
+    else:
+        with pytest.raises(click.BadParameter, match="write it as http://host:port"):
+            server_url(None, None, address)
 
 
 def test_a_read_only_profile_is_only_looked_at(jobdeck):

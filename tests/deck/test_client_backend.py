@@ -10,7 +10,7 @@ from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.dask_dashboard import DaskDashboard
 from jobdeck_tui.client.errors import Refused
-from jobdeck_tui.client.feed import ActSeen, Connected, EventSeen, Feed, JobsChanged, OverviewSeen
+from jobdeck_tui.client.feed import ActSeen, Connected, EventsSeen, Feed, JobsChanged, OverviewSeen
 from jobdeck_tui.client.stream import EventArrived, JobStream
 from jobdeck_tui.core.agreement import Agreement, dask_unfinished, records_unfinished
 
@@ -60,12 +60,10 @@ def row_of(job_id, *states):
     return condition
 
 
-def event_of(item, job_id):
-    """The event of this job that an item is, if it is one."""
-    if not isinstance(item, EventSeen):
-        return None
-    event = decode.event(json.loads(item.text))
-    return event if event.job_id == job_id else None
+def events_of(item, job_id):
+    """The events of this job that an item holds."""
+    texts = item.texts if isinstance(item, EventsSeen) else ()
+    return [event for text in texts if (event := decode.event(json.loads(text))).job_id == job_id]
 
 
 def acknowledged(job_id):
@@ -101,15 +99,18 @@ def test_the_feed_tells_an_accepted_job_to_its_end_and_the_acts_on_it(url):
 
 def test_the_feed_with_events_tells_every_stored_event_but_tokens(url):
     def ended(item):
-        event = event_of(item, "told")
-        return event and event.type == "workflow.end" and "stage" not in event.payload.get("metadata", {})
+        return [
+            event
+            for event in events_of(item, "told")
+            if event.type == "workflow.end" and "stage" not in event.payload.get("metadata", {})
+        ]
 
     async def work(api):
         reading = Reading(api, events=True)
         await reading.until(lambda item: isinstance(item, OverviewSeen))
         await submit(api, "told", json.dumps({"stages": [{"name": "a", "seconds": 0.05, "tokens": 5}]}))
         await reading.until(ended)
-        told = [event for item in reading.told if (event := event_of(item, "told"))]
+        told = [event for item in reading.told for event in events_of(item, "told")]
         stored = [
             item.event async for item in JobStream(api, "told").items() if isinstance(item, EventArrived)
         ]

@@ -10,7 +10,7 @@ from jobdeck_tui.client.errors import NotUnderstood
 from jobdeck_tui.client.feed import (
     ActSeen,
     Connected,
-    EventSeen,
+    EventsSeen,
     Feed,
     FrameUnreadable,
     JobsChanged,
@@ -93,8 +93,8 @@ def test_every_kind_of_frame_becomes_its_item_and_unknown_ones_are_passed_over()
         None,
     ]
     items, server, _ = read(4, script, events=True)
-    assert kinds(items) == [Connected, OverviewSeen, EventSeen, ActSeen]
-    assert json.loads(items[2].text) == EVENT
+    assert kinds(items) == [Connected, OverviewSeen, EventsSeen, ActSeen]
+    assert [json.loads(text) for text in items[2].texts] == [EVENT]
     assert "events=true" in server.requests[0]
 
 
@@ -220,3 +220,17 @@ def test_the_wait_between_attempts_doubles_to_a_bound_and_an_event_resets_it():
     assert waits[-1] >= RETRY_MAX_SECONDS * 0.75
     backoff.reset()
     assert backoff.wait_seconds() <= 0.32
+
+
+def test_many_rows_at_once_come_in_steps_none_twice_and_the_cursor_only_after_the_last():
+    words = dict.fromkeys(("queue", "workflow", "state", "status"), "word")
+    numbers = dict.fromkeys(("priority", "attempt", "stages_done", "version"), 1)
+    row = {**words, **numbers, "accepted_at": AT, "thread_id": "one"}
+    rows = [{**row, "job_id": f"job-{number}"} for number in range(250)]
+    items, _, feed = read(4, [EVENT_STREAM, frame("jobs", {"jobs": [*rows, {}]}, "cursor-1"), None])
+    steps = items[1:]
+    assert kinds(steps) == [JobsChanged] * 3
+    assert max(len(step.jobs) for step in steps) < 250
+    assert [job.job_id for step in steps for job in step.jobs] == [row["job_id"] for row in rows]
+    assert sum(step.unreadable for step in steps) == 1
+    assert feed.cursor is None

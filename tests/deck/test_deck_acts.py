@@ -204,6 +204,9 @@ async def test_quitting_with_an_act_in_its_grace_asks_first() -> None:
         program(pilot).deck.take_frame()
         await press(pilot, "c", "q")
         assert isinstance(pilot.app.screen, Question)
+        await pilot.pause()
+        assert "Leave and drop 1 act?" in screen_text(pilot)
+        assert "cancel job00001-running: not sent yet" in screen_text(pilot)
         await press(pilot, "y")
         await pilot.pause()
         assert phases(pilot)[0][2] is Phase.UNDONE

@@ -192,7 +192,7 @@ def test_every_screen_exports_or_says_that_it_has_nothing(tmp_path, monkeypatch)
     @in_a_deck
     async def exporting():
         deck = a_deck()
-        deck.take_event(told(an_event(1)))
+        deck.take_events([told(an_event(1))])
         async with running(deck) as pilot:
             for key in "1235678":
                 await press(pilot, *([key] if key != "1" else []), "o", "n")
@@ -275,9 +275,8 @@ def test_every_look_can_be_read_in_every_theme(theme):
 async def test_long_lines_of_the_log_wrap_and_shift_while_it_follows():
     deck = a_deck()
     for seq in range(1, 60):
-        deck.take_event(
-            told(an_event(seq, "job.update", data={"output": "begin " + "word " * 32 + f"end{seq}"}))
-        )
+        text = "begin " + "word " * 32 + f"end{seq}"
+        deck.take_events([told(an_event(seq, "job.update", data={"output": text}))])
     async with running(deck) as pilot:
         await press(pilot, "5")
         log = program(pilot).front().log_view
@@ -285,7 +284,7 @@ async def test_long_lines_of_the_log_wrap_and_shift_while_it_follows():
         await press(pilot, "w")
         await pilot.pause()
         assert "end59" in screen_text(pilot)
-        deck.take_event(told(an_event(60, "job.update", data={"output": "the newest one"})))
+        deck.take_events([told(an_event(60, "job.update", data={"output": "the newest one"}))])
         program(pilot).front().flush()
         await pilot.pause()
         assert log.following
@@ -307,7 +306,7 @@ async def test_times_are_ages_when_asked_for():
     clock = Clock()
     deck = a_deck(clock=clock)
     clock.seconds = 100.0
-    deck.take_event(told(an_event(58)))
+    deck.take_events([told(an_event(58))])
     async with running(deck) as pilot:
         await press(pilot, "5", "t")
         await pilot.pause(0.3)

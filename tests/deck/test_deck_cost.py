@@ -34,6 +34,8 @@ def test_what_others_do_is_told_a_hundred_times_without_a_layout_of_the_screen(
             assert screen is not None
 
             async def told(words: str, number: int) -> None:
+                clock.seconds += 1.0
+                deck.take_frame()
                 deck.company.take(
                     AuditRow(number, NOW, "ana", "cancel", f"job-{number}", 1, None, words), deck.now()
                 )
@@ -46,6 +48,8 @@ def test_what_others_do_is_told_a_hundred_times_without_a_layout_of_the_screen(
             for number in range(1, 100):
                 await told("done", number)
             assert not laid_out
+            clock.seconds += 1.0
+            deck.take_frame()
             deck.company.take(
                 AuditRow(100, NOW, "ana " * 40, "cancel", "job-100", 1, None, "done"), deck.now()
             )

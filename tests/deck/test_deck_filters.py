@@ -117,7 +117,7 @@ async def test_n_goes_from_line_to_line_that_was_sought_with_every_line_shown_ag
     deck = a_deck()
     for seq in range(1, 41):
         kind = "tool.error" if seq in (10, 20) else "tool.start"
-        deck.take_event(told(an_event(seq, kind)))
+        deck.take_events([told(an_event(seq, kind))])
     async with running(deck) as pilot:
         await press(pilot, "5", "n")
         assert "Nothing was sought yet" in screen_text(pilot)

@@ -97,7 +97,7 @@ def test_a_queue_is_paused_and_let_go_on_from_the_queues_screen(url: str) -> Non
             await until(pilot, lambda: any("night" in line and "✔ open" in line for line in lines(pilot)))
             for _ in range(3):
                 if (
-                    " r Resume" not in screen_text(pilot)
+                    " r Unpause" not in screen_text(pilot)
                     and program(pilot).front().table.cursor_id != "night"
                 ):  # type: ignore[union-attr]
                     await press(pilot, "j")
@@ -109,7 +109,7 @@ def test_a_queue_is_paused_and_let_go_on_from_the_queues_screen(url: str) -> Non
             await submit(url, "waits", BAD, queue="night")
             await until(pilot, lambda: any("night" in one and " 1 " in one for one in lines(pilot)))
             await press(pilot, "r")
-            await until(pilot, lambda: "queue night goes on" in screen_text(pilot))
+            await until(pilot, lambda: "queue night is open, its jobs start" in screen_text(pilot))
             await until(pilot, lambda: any("night" in line and "✔ open" in line for line in lines(pilot)))
             await press(pilot, "enter")
             await until(pilot, lambda: "filter: queue:night" in screen_text(pilot))
@@ -188,6 +188,10 @@ def test_the_command_line_tells_failures_and_pauses_a_queue(
     assert any(line.split()[:2] == ["night", "paused"] for line in capsys.readouterr().out.splitlines())
     assert run(["unpause", "night", "--json", "--server", url]) == 0
     assert json.loads(capsys.readouterr().out)["paused"] is False
+    assert run(["unpause", "nihgt", "--server", url]) == 4
+    assert "there is no queue nihgt; the queues are: night" in capsys.readouterr().err.replace("probe, ", "")
+    assert run(["pause", "nihgt", "--server", url]) == 0
+    assert "No job was ever in it. Queues with jobs: night" in capsys.readouterr().out
 
 
 def test_r15_a_late_result_and_a_traceback_are_shown_with_their_attempt() -> None:

@@ -44,7 +44,7 @@ def test_screens_are_drawn_in_however_little_room(size: tuple[int, int]) -> None
     async def go() -> None:
         deck = a_deck()
         deck.take_drill(a_drill())
-        deck.take_event(told(an_event(1)))
+        deck.take_events([told(an_event(1))])
         async with running(deck, *size) as pilot:
             for key in KEYS:
                 await press(pilot, key)

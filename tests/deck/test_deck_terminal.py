@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from command_line import PROGRAM
 from jobdeck_tui.reaching import Reaching
 from jobdeck_tui.running import run_on
 from jobdeck_tui.safety import crash_report
@@ -54,6 +55,27 @@ def test_no_color_sends_no_colour_at_all_and_q_leaves_cleanly() -> None:
     assert RESTORED[0] in terminal.sent
     for sequence in (b"38;2;", b"48;2;", b"38;5;", b"48;5;", b"\x1b[31m"):
         assert sequence not in terminal.sent
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ([], (b"ended with it; all is kept in ", b"'jobdeck' shows it again, and unfinished jobs go on")),
+        (["demo"], (b"its jobs removed, with /", b"'jobdeck demo' begins anew; 'jobdeck' opens")),
+    ],
+    ids=["a backend of its own", "the demo"],
+)
+def test_q_tells_what_was_ended_with_the_deck_and_what_is_kept(
+    command: list[str], says: tuple[bytes, ...]
+) -> None:
+    terminal = Terminal(program=[*PROGRAM[1:], *command])
+    terminal.read_until(b"LIVE", seconds=60)
+    os.write(terminal.main, b"q")
+    assert terminal.end() == 0
+    told = terminal.sent.rpartition(RESTORED[0])[2]
+    for words in says:
+        assert words in told
+    assert b"Traceback" not in told
 
 
 def a_terminal(*, drawn_on: bool) -> SimpleNamespace:

@@ -30,7 +30,7 @@ ASKED = (
     ("tell a caller again", ("enter", "C"), "Tell again the caller of 1 job?"),
     ("apply the recovery plan", ("3", "a"), "Recover 1 job?"),
     ("pause a queue", ("6", "p"), "Pause 1 queue?"),
-    ("let a queue go on", ("6", "j", "r"), "Resume 1 queue?"),
+    ("unpause a queue", ("6", "j", "r"), "Unpause 1 queue?"),
     ("drain a worker", ("2", "j", "D"), "Drain 1 worker?"),
     ("restart a worker", ("2", "j", "r"), "Restart 1 worker?"),
 )

@@ -1,12 +1,14 @@
 """The list: what is under the cursor stays what the operator chose, and only what is seen costs anything."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
+import pytest
 from jobdeck_tui.core.columns import Column
 from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.widgets.virtual_table import Cell, Columns, VirtualTable
 from textual.app import App, ComposeResult
+from textual.strip import Strip
 
 from .deck_driver import in_a_deck
 
@@ -17,6 +19,7 @@ class TableApp(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.drawn: list[str] = []
+        self.said: dict[str, str] = {}
         self.seconds = 100.0
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -27,7 +30,7 @@ class TableApp(App[None]):
 
     def cells(self, row_id: str, columns: Columns) -> Sequence[Cell]:
         self.drawn.append(row_id)
-        return [Cell(row_id)]
+        return [Cell(self.said.get(row_id, row_id))]
 
     @property
     def table(self) -> VirtualTable:
@@ -77,9 +80,50 @@ async def test_a_change_out_of_view_draws_nothing_and_one_in_view_draws_its_line
         table.refresh_rows({"row-000900"})
         await pilot.pause()
         assert app.drawn == []
+        app.said = {"row-000005": "changed", "row-000900": "changed"}
         table.refresh_rows({"row-000005", "row-000900"})
         await pilot.pause()
-        assert app.drawn == ["row-000005"]
+        assert set(app.drawn) == {"row-000005"}
+        assert "changed" in table.render_line(6).text
+        table.move_to(900)
+        assert "changed" in table.render_line(1 + 900 - table.scroll_offset.y).text
+
+
+def test_a_row_is_drawn_again_only_where_a_cell_or_its_mark_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    render_line = VirtualTable.render_line
+
+    def noted(table: VirtualTable, y: int) -> Strip:
+        drawn.append(y)
+        return render_line(table, y)
+
+    monkeypatch.setattr(VirtualTable, "render_line", noted)
+
+    @in_a_deck
+    async def go() -> None:
+        async with TableApp().run_test(size=(60, 20)) as pilot:
+            app, table = pilot.app, pilot.app.table
+
+            async def lines_of(act: Callable[[], None]) -> list[int]:
+                drawn.clear()
+                act()
+                await pilot.pause()
+                return list(drawn)
+
+            assert 5 in await lines_of(lambda: table.set_rows(ids(10)))
+            assert await lines_of(lambda: table.set_rows(ids(10))) == []
+            assert await lines_of(lambda: table.refresh_rows(ids(10))) == []
+            assert await lines_of(lambda: table.set_marked(set())) == []
+            app.said["row-000004"] = "changed"
+            assert await lines_of(lambda: table.refresh_rows(ids(10))) == [5]
+            assert "changed" in table.render_line(5).text
+            marked = {"row-000002"}
+            assert await lines_of(lambda: table.set_marked(marked)) == [3]
+            assert "☑" in table.render_line(3).text
+            assert await lines_of(lambda: table.set_marked(set())) == [3]
+            assert "☑" not in table.render_line(3).text
+
+    go()
 
 
 @in_a_deck

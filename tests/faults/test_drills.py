@@ -102,7 +102,7 @@ def test_a_hang_that_is_healed_in_time_costs_no_job_anything(backend: RunningBac
     acts = backend.http.get("/v1/ops/audit", params={"limit": 1000}).json()["acts"]
     assert [act["result"] for act in acts if act["act"] == "drill heal"][-2:] == [
         f"drill {drill['id']} healed",
-        f"drill {drill['id']} refused: not_eligible",
+        f"refused: not_eligible, drill {drill['id']}",
     ]
 
 
@@ -134,6 +134,17 @@ def test_a_drill_that_hits_no_job_has_shown_nothing_and_says_where(
     assert not any("learned" in step["text"] for step in drill["timeline"]), (
         "there was nobody to learn anything"
     )
+
+
+def test_a_job_that_others_keep_from_going_on_has_shown_no_next_stage(backend: RunningBackend) -> None:
+    ids = two_running(backend, LONG)
+    backend.submit({"name": "urgent", "seconds": 5}, deadline_seconds=60)
+    target = backend.record(ids[0]).worker
+    steps = steps_of(to_its_end(backend, inject(backend, "worker-loss", target=target)))
+    assert steps["running again"]["text"] == "all 2 slots are at work; 0 of 1 interrupted jobs run"
+    assert steps["next stages"]["verdict"] == "nothing_to_judge"
+    for job_id in ids:
+        assert backend.wait_for(job_id, timeout_s=40)["outcome"] == "succeeded"
 
 
 def test_a_hang_that_every_job_outlived_has_shown_no_recovery(backend: RunningBackend) -> None:

@@ -136,7 +136,7 @@ def test_r38_any_json_is_decoded_safely_or_called_unreadable(data, row):
 
 
 def test_a_broken_row_is_counted_and_hides_no_other():
-    rows, unreadable = decode.jobs(
+    ((rows, unreadable),) = decode.jobs(
         {"jobs": [ROW, {"job_id": 7}, None, ROW | {"accepted_at": "yesterday"}, ROW]}
     )
     assert len(rows) == 2

@@ -3,7 +3,8 @@
 import asyncio
 import multiprocessing
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from jobdeck_backend.commands import delivery, execution, operators
 from jobdeck_backend.commands.notices import notice
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import JobStopped
-from jobdeck_backend.store import events, jobs, places
+from jobdeck_backend.store import events, jobs, places, retention
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from jobdeck_backend.store.tailer import Tailer
@@ -175,3 +176,24 @@ def test_both_clocks_of_the_databases_tell_the_time(database: Database, tmp_path
     for one in (database, Database(tmp_path / "jobdeck.db", synchronous="NORMAL")):
         assert abs(one.clock() - now()) < 2
         one.close()
+
+
+def test_a_job_that_is_resumed_while_its_pruning_is_under_way_stays_whole(database: Database) -> None:
+    with database.write() as tx:
+        accept(tx, "old")
+        operators.act(tx, "cancel", "old", operators.cancel, operators.By("operator", now()))
+        accept(tx, "newest")
+
+    def prune() -> Sequence[str]:
+        with database.write() as tx:
+            return retention.remove(tx, ["old"], now() + 1)[0]
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as tx:
+            operators.act(tx, "resume", "old", operators.resume, operators.By("operator", now()))
+            pruning = pool.submit(prune)
+            wait_until(lambda: _waiting_for_a_lock(database), what="it waits for the job")
+        assert pruning.result(10) == ()
+    with database.read() as tx:
+        assert jobs.load_status(tx, "old") is not None
+        assert [one.seq for one in events.read_after(tx, "old", 0, 10)] == [1, 2, 3, 4]

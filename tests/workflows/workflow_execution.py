@@ -35,7 +35,7 @@ class ListRecorder:
             raise JobStopped("stopped by the test")
         self.stages.append(("started", node, step, None))
 
-    def stage_completed(self, node: str, step: int, output_hash: str) -> None:
+    def stage_completed(self, node: str, step: int, output_hash: str, tasks) -> None:
         self.stages.append(("completed", node, step, output_hash))
 
     def when_saved(self, call) -> None:

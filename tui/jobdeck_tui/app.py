@@ -1,15 +1,18 @@
 """The deck as a program: its screens, its one timer, its manners in a terminal."""
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from jobdeck_tui.comfort import COMFORT_BINDINGS, Comfort
+from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.core.config import Profile, server_words
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.deck import NOTICE_SECONDS, Awaited, Deck
@@ -24,30 +27,25 @@ from jobdeck_tui.safety import (
     end_without_terminal,
 )
 from jobdeck_tui.screens.acting import ActingScreen
-from jobdeck_tui.screens.audit import AuditScreen
 from jobdeck_tui.screens.base import DeckScreen
-from jobdeck_tui.screens.choice import Choice, Option
-from jobdeck_tui.screens.cluster import ClusterScreen
 from jobdeck_tui.screens.dialogs import Question
-from jobdeck_tui.screens.drills import DrillsScreen
-from jobdeck_tui.screens.events import EventsScreen
-from jobdeck_tui.screens.failures import FailuresScreen
-from jobdeck_tui.screens.help import HelpScreen
-from jobdeck_tui.screens.job import JobScreen
 from jobdeck_tui.screens.jobs import JobsScreen
-from jobdeck_tui.screens.my_acts import MyActsScreen
-from jobdeck_tui.screens.queues import QueuesScreen
-from jobdeck_tui.screens.recovery import RecoveryScreen
+from jobdeck_tui.screens.main_screens import MAIN_SCREENS, import_others, opened
 from jobdeck_tui.styles import SHEETS, VARIABLES
 from jobdeck_tui.styles.parsed_once import DeckStylesheet
-from jobdeck_tui.text.format import plural
+from jobdeck_tui.text.format import id_words, plural
 from jobdeck_tui.view_file import ViewFile
 
+if TYPE_CHECKING:
+    from jobdeck_tui.screens.choice import Option
+
 FLUSH_SECONDS = 0.1
-LOOKS_A_DRAW = 2
-"""What streams in is drawn at every other look: five draws a second are enough for eyes, and cost half."""
+LOOKS_A_DRAW = 3
+"""What streams in is drawn at every third look, the first of it after a rest at the next one: more than three
+draws a second of what never rests show nothing more to eyes, and cost the most of all that is done then."""
 TICK_SECONDS = 1.0
 ANNOUNCED_SECONDS = 60.0
+LEFT_AS = {Phase.GRACE: "not sent yet", Phase.SENT: "sent, not answered yet"}
 Severity = Literal["information", "warning", "error"]
 NOTICE_LOOKS: dict[Severity, str] = {"information": "notice", "warning": "warn", "error": "bad"}
 
@@ -58,15 +56,8 @@ class DeckApp(Comfort, inherit_bindings=False):
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
     COMMANDS: ClassVar[set[type[DeckProvider]]] = {JobCommands, DeckCommands}  # type: ignore[assignment]
     TITLE = "jobdeck"
-    MODES: ClassVar[dict[str, type[Screen[None]]]] = {  # type: ignore[assignment]
-        "jobs": JobsScreen,
-        "cluster": ClusterScreen,
-        "recovery": RecoveryScreen,
-        "drills": DrillsScreen,
-        "events": EventsScreen,
-        "queues": QueuesScreen,
-        "failures": FailuresScreen,
-        "audit": AuditScreen,
+    MODES: ClassVar[dict[str, Callable[[], Screen[None]]]] = {  # type: ignore[assignment]
+        mode: partial(opened, mode) for mode in MAIN_SCREENS
     }
     DEFAULT_MODE = "jobs"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -103,7 +94,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         self._flushed_at = float("-inf")
         self._looks = 0
         self._ticks = 0
-        self._asked_at_revision = -1
+        self._asked_when_seen: object = None
 
     # Life
 
@@ -115,8 +106,15 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.set_interval(FLUSH_SECONDS, self._draw)
         self.set_interval(TICK_SECONDS, self._tick)
         self.call_after_refresh(self.link.open)
+        self.call_after_refresh(self.run_worker, self._import_screens, group="screens")
         if self.deck.without_backend:
             self.switch_mode("cluster")
+
+    async def _import_screens(self) -> None:
+        """One at a time, with all that waits in between: a key that opens one finds it here."""
+        for load in (*MAIN_SCREENS.values(), import_others):
+            load()
+            await asyncio.sleep(0)
 
     async def on_unmount(self) -> None:
         """Nothing is left open."""
@@ -143,7 +141,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         return None
 
     def _draw(self) -> None:
-        """Draws what is new, within two looks; at rest once a second, for ages and countdowns."""
+        """Draws what is new, within three looks; at rest once a second, for ages and countdowns."""
         if not self.is_running:
             return  # the screens are taken down one after another
         if self.deck.graces():
@@ -181,11 +179,11 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.keep_view()
         if self.current_mode == "events":
             return
-        listed, revision = self.current_mode == "jobs", self.deck.jobs.revision
-        every = 4 if revision == self._asked_at_revision else 2
+        listed, seen = self.current_mode == "jobs", (self.deck.jobs.revision, self.deck.overview)
+        every = 8 if seen == self._asked_when_seen else 2
         if listed and not self.deck.agreement.in_doubt and self._ticks % every != 1:
             return
-        self._asked_at_revision = revision
+        self._asked_when_seen = seen
         self.link.dask.poll(with_cluster=not listed or self._ticks % 4 == 1)
 
     def send_due_acts(self) -> None:
@@ -208,6 +206,8 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def open_job(self, job_id: str, tab: str = "events", *, to_judge: bool = False) -> None:
         """Opens one job, ``to_judge`` with the question what became of its effect; what was said has been read."""
+        from jobdeck_tui.screens.job import JobScreen
+
         self.deck.hush()
         self.push_screen(JobScreen(job_id, tab, to_judge=to_judge))
 
@@ -224,7 +224,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         elif mode != self.current_mode:
             self.switch_mode(mode)
         else:
-            while isinstance(self.screen, DeckScreen) and type(self.screen) is not self.MODES[mode]:
+            while isinstance(self.screen, DeckScreen) and self.screen is not self.screen_stack[0]:
                 self.pop_screen()
             if isinstance(self.screen, DeckScreen):
                 self.screen.flush(everything=True)
@@ -236,11 +236,13 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Not offered: the screen one is on."""
-        here = parameters == (self.current_mode,) and type(self.front()) is self.MODES[self.current_mode]
+        here = parameters == (self.current_mode,) and self.front() is self.screen_stack[0]
         return not (action == "mode" and here)
 
     def action_help(self) -> None:
         """Shows the keys of the screen in view."""
+        from jobdeck_tui.screens.help import HelpScreen
+
         screen = self.screen
         if isinstance(screen, DeckScreen):
             bindings = [binding for _, binding, _, _ in screen.active_bindings.values()]
@@ -248,6 +250,8 @@ class DeckApp(Comfort, inherit_bindings=False):
 
     def action_my_acts(self) -> None:
         """Lists the acts of this session."""
+        from jobdeck_tui.screens.my_acts import MyActsScreen
+
         if isinstance(self.screen, DeckScreen):
             self.push_screen(MyActsScreen(self.deck))
 
@@ -264,9 +268,15 @@ class DeckApp(Comfort, inherit_bindings=False):
         self.choose("server", options, self.go_to_server, self.profile_name)
 
     def choose(
-        self, what: str, options: Sequence[Option], then: Callable[[str | None], None], chosen: str = ""
+        self,
+        what: str,
+        options: Sequence["Option"],
+        then: Callable[[str | None], None],
+        chosen: str = "",
     ) -> None:
         """Asks which one of what the config file names; says so where it names none."""
+        from jobdeck_tui.screens.choice import Choice
+
         if options:
             self.push_screen(Choice(f"Which {what}?", options, chosen), then)
         else:
@@ -284,7 +294,7 @@ class DeckApp(Comfort, inherit_bindings=False):
         if not pending or isinstance(self.screen, Question):
             self.end(0)
             return
-        lines = [tracked.line(self.deck.now(), self.deck.key) for tracked in pending]
+        lines = [f"{act.act.value} {id_words(act.job_id)}: {LEFT_AS[act.phase]}" for act in pending]
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
             if yes:
@@ -292,9 +302,8 @@ class DeckApp(Comfort, inherit_bindings=False):
             else:
                 self.switch_to = None
 
-        self.push_screen(
-            Question("drop the acts and quit", lines, ["What is not sent yet will not be."]), answered
-        )
+        notes = ["What is not sent when you leave never will be."]
+        self.push_screen(Question("leave and drop", lines, notes, what="act"), answered)
 
     # Manners
 

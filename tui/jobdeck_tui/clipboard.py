@@ -7,8 +7,8 @@ is said is what is known: tmux answers, a terminal does not, some are known to d
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 OSC_BYTES_MAX = 74_000
 """What the smallest of the common terminals takes: 100,000 characters of base64 with a margin."""
@@ -16,8 +16,7 @@ TMUX_SECONDS = 1.0
 FILE_NAME = "copied.txt"
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(NamedTuple):
     """What became of a copy: where it certainly is, and whether it can be pasted as it is."""
 
     words: str

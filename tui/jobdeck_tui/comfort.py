@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
@@ -11,12 +12,9 @@ from urllib.parse import quote
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.clipboard import copy
 from jobdeck_tui.core.records import Records
-from jobdeck_tui.exports import write_records
 from jobdeck_tui.key_registry import first_keys
 from jobdeck_tui.keys import GatedApp
-from jobdeck_tui.screens.export import ExportDialog
 from jobdeck_tui.styles.themes import NAMES, THEMES
 from jobdeck_tui.text.format import plural
 from jobdeck_tui.text.sanitise import one_line
@@ -55,7 +53,10 @@ class Comfort(GatedApp, inherit_bindings=False):
     def set_keymap(self, keymap: Mapping[str, str]) -> None:
         """Gives keys to what they are named for; every sentence that names a key says the one that holds."""
         super().set_keymap(keymap)
-        self.deck.key_names = {
+        self.deck.key_names = cache(partial(self._key_names, keymap))
+
+    def _key_names(self, keymap: Mapping[str, str]) -> Mapping[str, str]:
+        return {
             name: self.get_key_display(Binding(keymap.get(name, key).partition(",")[0], name))
             for name, key in first_keys().items()
         }
@@ -94,6 +95,8 @@ class Comfort(GatedApp, inherit_bindings=False):
 
     def copy_words(self, words: str, what: str) -> None:
         """Copies a text, and says what became of it."""
+        from jobdeck_tui.clipboard import copy
+
         # Then the environment says nothing of the operator's terminal.
         apart = self.is_headless or self.is_web
         said = copy(words, self.state_directory, self.copy_to_clipboard, {} if apart else os.environ)
@@ -116,6 +119,9 @@ class Comfort(GatedApp, inherit_bindings=False):
 
     def export(self, records: Records) -> None:
         """Asks for a kind of file, writes it, and says where."""
+        from jobdeck_tui.exports import write_records
+        from jobdeck_tui.screens.export import ExportDialog
+
         if not records.rows:
             self.tell("Nothing is shown that could be exported.")
             return

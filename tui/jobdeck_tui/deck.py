@@ -5,10 +5,8 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import (
     STATES,
     AuditRow,
@@ -19,16 +17,13 @@ from jobdeck_tui.client.models import (
     Overview,
     Queue,
 )
-from jobdeck_tui.client.recovery import RecoveryPlan
-from jobdeck_tui.client.workers import Failure
 from jobdeck_tui.core.acts import Acts, Phase, Tracked
 from jobdeck_tui.core.agreement import Agreement
 from jobdeck_tui.core.alerts import Alerts
 from jobdeck_tui.core.company import Company
-from jobdeck_tui.core.config import SavedView
 from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
-from jobdeck_tui.core.drill_words import Fault
+from jobdeck_tui.core.errands import Errands
 from jobdeck_tui.core.event_feed import EventFeed
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
@@ -41,13 +36,19 @@ from jobdeck_tui.core.table_fields import AUDIT, FAILURES, QUEUES, WORKERS
 from jobdeck_tui.core.trends import Trends
 from jobdeck_tui.text.format import age, clock
 
+if TYPE_CHECKING:
+    from jobdeck_tui.client.drills import Drill
+    from jobdeck_tui.client.recovery import RecoveryPlan
+    from jobdeck_tui.client.workers import Failure
+    from jobdeck_tui.core.config import SavedView
+    from jobdeck_tui.core.drill_words import Fault
+
 ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
 NOTICE_SECONDS = 8.0
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """Something said to the operator, its look, and until when it is shown (Unix seconds)."""
 
     words: str
@@ -55,8 +56,7 @@ class Notice:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
+class Awaited(NamedTuple):
     """A job whose success is to be told, and what it then gives, as in ``The portfolio report``."""
 
     job_id: str
@@ -76,6 +76,7 @@ class Deck:
         self.job_list = JobList(self.jobs)
         self.selection = Selection()
         self.acts = Acts()
+        self.errands = Errands()
         self.connection = Connection()
         self.agreement = Agreement()
         self.feed = EventFeed()
@@ -111,8 +112,9 @@ class Deck:
         self.badge = ""
         self.guarded = False
         self.views: Mapping[str, SavedView] = {}
-        self.key_names: Mapping[str, str] = {}
-        """By what they do, the keys as they are written on the screen."""
+        self.key_names: Callable[[], Mapping[str, str]] = dict
+        """By what they do, the keys as they are written on the screen; asked for when a sentence first names one,
+        for every screen is looked through."""
         self.theme = ""
         """The one the operator chose; empty: the config file's."""
         self.unreadable = 0
@@ -175,9 +177,11 @@ class Deck:
         self._changed |= {tracked.job_id for tracked in self.acts.observe(rows, self.now())}
         self.keep_jobs(kept)
 
-    def take_event(self, text: str) -> None:
-        """One stored event of any job, as it came."""
-        self.feed.add(text, self.now())
+    def take_events(self, texts: Iterable[str]) -> None:
+        """Stored events of any jobs, as they came."""
+        now = self.now()
+        for text in texts:
+            self.feed.add(text, now)
 
     def keep_jobs(self, job_ids: Collection[str]) -> None:
         """A whole listing: jobs it does not have are gone, with their marks."""
@@ -191,13 +195,13 @@ class Deck:
         self.alerts.forget(job_ids)
         self.keep_jobs({job.job_id for job in self.jobs}.difference(job_ids))
 
-    def take_drill(self, drill: Drill) -> None:
+    def take_drill(self, drill: "Drill") -> None:
         """A drill as a whole, newest state."""
         self.drills[drill.id] = drill
         while len(self.drills) > DRILLS_KEPT_MAX:
             del self.drills[next(iter(self.drills))]
 
-    def take_drills(self, listed: Iterable[Drill]) -> None:
+    def take_drills(self, listed: "Iterable[Drill]") -> None:
         """The drills of before; where the feed already told more of one, that counts."""
         known = {**{drill.id: drill for drill in listed}, **self.drills}
         newest = sorted(known.values(), key=lambda drill: drill.started_at)[-DRILLS_KEPT_MAX:]
@@ -218,7 +222,7 @@ class Deck:
         elif self.overview is not None:
             self.agreement.observe(picture, self.overview, self.now())
 
-    def take_plan(self, plan: RecoveryPlan | None, trouble: str = "") -> None:
+    def take_plan(self, plan: "RecoveryPlan | None", trouble: str = "") -> None:
         """The recovery plan as it stands, or why it could not be read."""
         self.plan, self.plan_trouble = plan, trouble
         self.fresh = True
@@ -249,7 +253,7 @@ class Deck:
 
     def key(self, name: str) -> str:
         """The key that does what is named so, as in ``act.cancel``; a sentence that names a key asks here."""
-        return self.key_names.get(name, name)
+        return self.key_names().get(name, name)
 
     def time_words(self, at: float | None) -> str:
         """A moment of a log in eight cells: its time of day, or how long ago it was."""
@@ -336,7 +340,7 @@ class Deck:
 
     # Drills
 
-    def arm(self, fault: Fault) -> None:
+    def arm(self, fault: "Fault") -> None:
         """Arms a fault for half a minute."""
         self._armed = (fault, self.monotonic() + ARMED_SECONDS)
 
@@ -345,7 +349,7 @@ class Deck:
         self._armed = None
 
     @property
-    def armed(self) -> Fault | None:
+    def armed(self) -> "Fault | None":
         """The armed fault, while its fuse lasts."""
         if self._armed is not None and self._armed[1] <= self.monotonic():
             self._armed = None

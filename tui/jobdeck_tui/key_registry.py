@@ -12,6 +12,8 @@ from jobdeck_tui.core.key_names import Keymap, Place, keymap
 
 def checked_keys(config: Config) -> Keymap:
     """The keys of a config file that can be given, in Textual's names for them."""
+    if not config.keys:
+        return Keymap({}, ())
     return keymap({name: _key_names(keys) for name, keys in config.keys.items()}, places())
 
 
@@ -25,9 +27,10 @@ def places() -> tuple[Place, ...]:
     """Every screen with its keys."""
     from jobdeck_tui.app import DeckApp
     from jobdeck_tui.screens.job import JobScreen
+    from jobdeck_tui.screens.main_screens import MAIN_SCREENS
 
     whole = _keys(DeckApp)
-    screens: list[type[DOMNode]] = [*DeckApp.MODES.values(), JobScreen]
+    screens: list[type[DOMNode]] = [*(load() for load in MAIN_SCREENS.values()), JobScreen]
     return tuple(
         Place(str(getattr(one, "TITLE_WORDS", "")), list({**whole, **_keys(one)}.items())) for one in screens
     )

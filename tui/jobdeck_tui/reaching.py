@@ -1,6 +1,7 @@
 """How the deck comes to its server: by address, or by a backend of its own that ends with the deck."""
 
 import asyncio
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,17 @@ class Reaching:
         """Ends the backend if it was started here."""
         if self._backend is not None:
             self._backend.stop()
+
+    def parting(self) -> str:
+        """What became of a backend that was started here, now that it was ended; empty where there was none."""
+        if self._backend is None or not self._backend.owned:
+            return ""
+        kept = self._backend.state_dir
+        named = "" if kept == default_state_dir() else f" --state-dir {shlex.quote(str(kept))}"
+        return (
+            f"The backend that ran with the deck was ended with it; all is kept in {kept}.\n"
+            f"'jobdeck{named}' shows it again, and unfinished jobs go on then."
+        )
 
 
 class Looking(Reaching):

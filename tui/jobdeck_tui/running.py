@@ -62,6 +62,6 @@ def _shown(reaching: Reaching, opening: Opening) -> DeckApp | None:
     finally:
         reaching.stop()
         log.info("deck ends with exit code %s %s", app.return_code, app.farewell)
-    if app.farewell:
-        sys.stderr.write(app.farewell + "\n")
+    if said := app.farewell or reaching.parting():
+        sys.stderr.write(said + "\n")
     return app

@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-from jobdeck_tui.client.saving import Saving
 from jobdeck_tui.core.view_state import DamagedError, ViewState, view_state
 
 STATE_BYTES_MAX = 1 << 20
@@ -33,6 +32,8 @@ class ViewFile:
         """Keeps a view that is not kept yet; where it cannot be, the deck goes on without."""
         if state == self._kept:
             return
+        from jobdeck_tui.client.saving import Saving
+
         self._kept = state
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ Everything here is synchronous and is called from threads.
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -107,14 +107,22 @@ class Board:
         ]
 
     def unfinished(
-        self, tx: Connection, order: Order, after: Place | None, limit: int
+        self,
+        tx: Connection,
+        order: Order,
+        after: Place | None,
+        limit: int,
+        *,
+        among: Collection[str] | None = None,
     ) -> tuple[int, list[JobView]]:
         """How many jobs are unfinished, and the first of them behind a place in an order by state or by slack.
 
-        Only these are read; of the others no more than their place in the line. Raises ``TypeError`` for a place
-        of another order.
+        ``among``: counting and reading only those with one of these ids. Only the first are read; of the others no
+        more than their place in the line. Raises ``TypeError`` for a place of another order.
         """
         line, blocked, snapshot = figures.line(tx), figures.open_predecessors(tx), self._snapshot()
+        if among is not None:
+            line = [row for row in line if row.job_id in among]
         finishes = self.picture_in(tx).forecast.finishes
 
         def place(row: LineRow) -> Place:

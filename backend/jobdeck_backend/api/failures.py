@@ -1,6 +1,6 @@
 """Errors become responses here and nowhere else, by class; too large a body is refused before it is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -26,6 +26,7 @@ from jobdeck_backend.store import events
 from jobdeck_backend.store.trouble import Condition, cause_of, is_trouble
 
 INPUT_SHOWN_CHARS = 300
+CONTENT_TYPE_SHOWN_CHARS = 100
 
 
 class Problem(BaseModel):
@@ -111,10 +112,13 @@ def _respond_invalid(request: Request, error: Exception) -> Response:
     """FastAPI's own shape. The input is left out, which may be huge or not even JSON again; the workflow API's
     clients are shown its beginning."""
     assert isinstance(error, RequestValidationError)
-    problems = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
+    problems = [
+        {"type": one["type"], "loc": one["loc"], "msg": _whole_body(request, one) or one["msg"]}
+        for one in error.errors()
+    ]
     path = request.url.path
     if path.startswith("/v1/ops"):
-        words = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in problems)
+        words = "; ".join(": ".join(filter(None, (_place(one), one["msg"]))) for one in problems)
         return _json(422, {"detail": {"code": "invalid_input", "message": words, "problems": problems}})
     if path.startswith(WORKFLOW_PATHS):
         for problem, one in zip(problems, error.errors(), strict=True):
@@ -122,6 +126,26 @@ def _respond_invalid(request: Request, error: Exception) -> Response:
             if one.get("ctx"):
                 problem["ctx"] = {name: _shown(value) for name, value in one["ctx"].items()}
     return _json(422, {"detail": problems})
+
+
+def _whole_body(request: Request, problem: Mapping[str, Any]) -> str:
+    """What is wrong with a body as a whole, where that is no field's problem: pydantic knows no content types."""
+    if tuple(problem["loc"]) != ("body",) or problem["type"] not in {"missing", "model_attributes_type"}:
+        return ""
+    came = request.headers.get("content-type", "")
+    if problem["type"] == "missing":
+        how = "and none came"
+    elif "json" in came.lower():
+        how = "and is none"
+    else:
+        how = (
+            f"and came as {came[:CONTENT_TYPE_SHOWN_CHARS]!r}" if came else "and came without a content type"
+        )
+    return f"the body is to be a JSON object with content-type application/json, {how}; nothing was stored"
+
+
+def _place(problem: Mapping[str, Any]) -> str:
+    return ".".join(map(str, problem["loc"][1:]))
 
 
 def _shown(value: object) -> Any:

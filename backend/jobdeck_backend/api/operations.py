@@ -12,7 +12,9 @@ from jobdeck_backend.api.operations_acts import OPERATOR, UNSAID
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
+from jobdeck_backend.errors import NotFound
 from jobdeck_backend.store import audit, figures
+from jobdeck_backend.store import queues as paused_queues
 from jobdeck_backend.workflows import registry
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API"])
@@ -20,6 +22,10 @@ QueueName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 DONE_WINDOW_S = 60.0
 BAD_NAME: dict[int | str, dict[str, Any]] = {422: {"description": "no name of a queue"}}
+NO_QUEUE: dict[int | str, dict[str, Any]] = {
+    **BAD_NAME,
+    404: {"description": "no such queue; the message names those there are"},
+}
 
 
 @router.get("/overview", response_model=schemas.Overview)
@@ -33,20 +39,28 @@ def queues(serving: Serving) -> Response:
     """Every queue that has or had jobs, or is paused."""
     picture = serving.board.picture(max_age_s=0.0)
     with serving.database.read() as tx:
-        names = sorted({*figures.queue_sizes(tx), *picture.paused})
+        sizes = figures.queue_sizes(tx)
         ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
-    return shapes.answer({"queues": shapes.queues(names, picture, ended, DONE_WINDOW_S)})
+    names = sorted({*sizes, *picture.paused})
+    return shapes.answer({"queues": shapes.queues(names, picture, sizes, ended, DONE_WINDOW_S)})
 
 
 @router.post("/queues/{name}/pause", response_model=schemas.QueueView, responses=BAD_NAME)
 async def pause(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) -> Response:
-    """Hand no more of this queue's jobs to Dask; it goes on accepting them."""
+    """Hand no more of this queue's jobs to Dask; it goes on accepting them. Also before its first job."""
     return await _set_paused(serving, name, act, paused=True)
 
 
-@router.post("/queues/{name}/resume", response_model=schemas.QueueView, responses=BAD_NAME)
+@router.post("/queues/{name}/resume", response_model=schemas.QueueView, responses=NO_QUEUE)
 async def resume(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """Hand out this queue's jobs again."""
+    if (known := await asyncio.to_thread(_queues_without, serving, name)) is not None:
+        by = operators.By(OPERATOR, now(), act.reason)
+        await serving.writer.submit(operators.note, "unpause", f"refused: not_found, queue {name}", by)
+        serving.feed.wake()
+        raise NotFound(
+            f"there is no queue {name}; the queues are: {', '.join(known) or 'none yet'}", known=known
+        )
     return await _set_paused(serving, name, act, paused=False)
 
 
@@ -62,8 +76,16 @@ async def _set_paused(serving: Services, name: str, act: schemas.Act, *, paused:
 def _one_queue(serving: Services, name: str) -> Response:
     picture = serving.board.picture(max_age_s=0.0)
     with serving.database.read() as tx:
+        sizes = figures.queue_sizes(tx)
         ended = figures.finished_since(tx, now() - DONE_WINDOW_S)
-    return shapes.answer(shapes.queues([name], picture, ended, DONE_WINDOW_S)[0])
+    return shapes.answer(shapes.queues([name], picture, sizes, ended, DONE_WINDOW_S)[0])
+
+
+def _queues_without(serving: Services, name: str) -> list[str] | None:
+    """The queues there are where none has that name; None where there is one."""
+    with serving.database.read() as tx:
+        known = {*figures.queue_sizes(tx), *paused_queues.paused(tx)}
+    return None if name in known else sorted(known)
 
 
 @router.get("/workflows", response_model=schemas.Workflows)

@@ -44,7 +44,7 @@ async def heal_drill(drill_id: str, serving: Serving) -> Response:
     try:
         drill = await serving.drills.heal(drill_id)
     except Refused as refusal:
-        await _note(serving, "heal", f"drill {drill_id[:64]} refused: {refusal.code}")
+        await _note(serving, "heal", f"refused: {refusal.code}, drill {drill_id[:64]}")
         raise
     await _note(serving, "heal", f"drill {drill_id} healed")
     return shapes.answer(drill)

@@ -99,15 +99,13 @@ def _ask_both(
     at: float,
 ) -> tuple[int, list[JobView]]:
     """The same where the records tell the order of finished jobs alone."""
-    if search.where:
-        unfinished, live = _ask_rows(serving, tx, search.only(finished=False), order, place, at)
-    else:
-        try:
-            unfinished, live = serving.board.unfinished(tx, order, place, count)
-        except TypeError:
-            raise _bad_cursor() from None
-        if order.begins_unfinished and len(live) >= count:
-            return rows.total(tx), live  # a page without a finished job, of which there can be any number
+    among = search.only(finished=False).ids(tx) if search.where else None
+    try:
+        unfinished, live = serving.board.unfinished(tx, order, place, count, among=among)
+    except TypeError:
+        raise _bad_cursor() from None
+    if among is None and order.begins_unfinished and len(live) >= count:
+        return rows.total(tx), live  # a page without a finished job, of which there can be any number
     ended, past = _ask_records(serving, tx, search.only(finished=True), sort, place, count, at)
     return unfinished + ended, order.sort([*live, *past])
 

@@ -255,10 +255,12 @@ class QueueView(BaseModel):
     p95: float | None
     done_per_minute: float
     at_risk: int
+    jobs: int
+    """How many it has or had, those not kept any more left out."""
 
 
 class Queues(BaseModel):
-    """Every queue that has or had jobs."""
+    """Every queue that has or had jobs, or is paused."""
 
     queues: list[QueueView]
 

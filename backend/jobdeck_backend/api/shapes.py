@@ -242,13 +242,22 @@ def service_time(time: ServiceTime) -> dict[str, float]:
 
 
 def queues(
-    names: Iterable[str], picture: Picture, ended: Mapping[str, int], window_s: float
+    names: Iterable[str],
+    picture: Picture,
+    sizes: Mapping[str, int],
+    ended: Mapping[str, int],
+    window_s: float,
 ) -> list[dict[str, Any]]:
-    """``QueueView`` of each; ``ended``: by queue how many jobs ended within the last ``window_s`` seconds."""
+    """``QueueView`` of each. By queue, ``sizes``: how many jobs it has or had; ``ended``: how many of them ended
+    within the last ``window_s`` seconds."""
     lines: dict[str, list[LineRow]] = {}
     for row in picture.line:
         lines.setdefault(row.queue, []).append(row)
-    return [_queue(name, lines.get(name, ()), picture, ended.get(name, 0), window_s) for name in names]
+    return [
+        _queue(name, lines.get(name, ()), picture, ended.get(name, 0), window_s)
+        | {"jobs": sizes.get(name, 0)}
+        for name in names
+    ]
 
 
 def _queue(

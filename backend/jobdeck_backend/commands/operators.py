@@ -181,8 +181,8 @@ def set_paused(
 ) -> None:
     """Stop or go on handing a queue's jobs to Dask; acceptance goes on."""
     queues.set_paused(tx, queue, paused=paused, actor=actor, now=now)
-    result = f"queue {queue} {'paused' if paused else 'resumed'}"
-    note(tx, "pause" if paused else "unpause", result, By(actor, now, reason))
+    verb = "pause" if paused else "unpause"
+    note(tx, verb, f"queue {queue} {verb}d", By(actor, now, reason))
 
 
 def note(tx: Connection, name: str, result: str, by: By) -> None:

@@ -86,7 +86,7 @@ def _reason(view: JobView, around: Surroundings, now: float) -> Why:
     delivered = view.state is not State.BACKLOG
     if around.paused_by is not None and not delivered:
         text = (
-            f"Its queue {view.source.queue} was paused by {around.paused_by}. Resuming the queue lets it go."
+            f"Its queue {view.source.queue} was paused by {around.paused_by}. Unpausing the queue lets it go."
         )
         return Why("paused", text, {"queue": view.source.queue, "paused_by": around.paused_by})
     if around.elsewhere is not None:

@@ -188,6 +188,8 @@ class Watch(ABC):
         views = judgement.views_of(tx, self._cluster.snapshot, ids)
         if any(views[one].source.status == Status.RUNNING and one not in began for one in ids):
             return None
+        if not began:
+            return Nothing("no interrupted job went on to a stage yet: none could run one again")
         return f"{len(began)} resumed jobs went on to their next stage"
 
     def _well_again(self, tx: Connection) -> str | None:

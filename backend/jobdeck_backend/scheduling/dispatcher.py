@@ -64,7 +64,7 @@ class Dispatcher(Loop):
         self._writer = writer
         self._cluster = cluster
         self._handed: dict[str, Handed] = {}
-        self._spent: list[Handed] = []
+        self._spent: dict[str, Handed] = {}
         self._short_of_room = False
         self._new: set[str] = set()
         self._anything = True
@@ -107,6 +107,7 @@ class Dispatcher(Loop):
             changed = changed or event.status == Status.SUBMITTED or self._short_of_room
             if event.status == Status.SUBMITTED:
                 self._new.add(event.job_id)
+                self._spent.pop(event.job_id, None)  # or the old key would hide that Dask lost the next one
             handed = self._handed.get(event.job_id)
             if handed is None or event.position <= handed.position:
                 continue
@@ -168,7 +169,7 @@ class Dispatcher(Loop):
         view first: see ``Agreement``."""
         done = {job_id: handed for job_id, handed in self._handed.items() if handed.future.done()}
         for job_id in done:
-            self._spent.append(self._handed.pop(job_id))
+            self._spent[job_id] = self._handed.pop(job_id)
         if len(self._spent) >= SPENT_MAX or not self._handed:
             self._spent.clear()
         unstarted = [

@@ -7,7 +7,7 @@ event loop, from threads of sync nodes and by nobody else.
 
 import os
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -47,8 +47,8 @@ class ExecutionRecorder:
         self._waiting: list[NewEvent] = []
         self._progress: dict[str, Any] = {}
         self._stage_starts: dict[tuple[str, int], float] = {}
-        self._stage_runs: list[StageRun] = []
-        self._saving: list[StageRun] = []
+        self._stage_runs: list[tuple[StageRun, frozenset[str]]] = []
+        self._saving: list[tuple[StageRun, frozenset[str]]] = []
         self._stages_done = slot.stages_done(claim.job_id) if claim.attempt > 1 else 0
         self._when_saved: list[Callable[[], None]] = []
         self._flush_due = False
@@ -95,8 +95,8 @@ class ExecutionRecorder:
             self._stage_starts[node, step] = now()
             self._progress["stage"] = node
 
-    def stage_completed(self, node: str, step: int, output_hash: str) -> None:
-        """Keep the evidence until the checkpoint that carries the stage's output is saved."""
+    def stage_completed(self, node: str, step: int, output_hash: str, tasks: Collection[str]) -> None:
+        """Keep the evidence until the output of one of LangGraph's tasks is saved."""
         with self._slot.lock:
             ended = now()
             run = StageRun(
@@ -110,7 +110,7 @@ class ExecutionRecorder:
                 checkpoint_id="",
                 output_hash=output_hash,
             )
-            self._stage_runs.append(run)
+            self._stage_runs.append((run, frozenset(tasks)))
 
     def when_saved(self, call: Callable[[], None]) -> None:
         """Call once the next checkpoint, with the output of the stage that ends now, is committed."""
@@ -121,19 +121,20 @@ class ExecutionRecorder:
         """A save is committed: what waited for it may be told."""
         self._written()
         self._stages_done += len(self._saving)
-        self._stage_runs = [run for run in self._stage_runs if run not in self._saving]
+        self._stage_runs = [one for one in self._stage_runs if one not in self._saving]
         self._saving = []
         calls, self._when_saved = self._when_saved, []
         for call in calls:
             call()
 
-    def before_save(self, tx: Connection, checkpoint_id: str, node: str | None) -> None:
+    def before_save(self, tx: Connection, checkpoint_id: str, task_ids: Collection[str]) -> None:
         """Inside the saver's transaction: the fence, what is waiting, and the evidence of ended stages.
 
-        ``node`` names the one stage whose output is being saved; None saves them all. A branch that ended beside
-        it waits for its own save: evidence without output would be a lie after a kill.
+        ``task_ids`` are the tasks whose output is being saved. A branch that ended beside them waits for its own
+        save: evidence without output would be a lie after a kill.
         """
-        self._saving = ended = [run for run in self._stage_runs if node is None or run.node == node]
+        self._saving = [(run, tasks) for run, tasks in self._stage_runs if not tasks.isdisjoint(task_ids)]
+        ended = [run for run, _tasks in self._saving]
         # First the job's fence, then what hangs on it.
         if ended:
             self._progress["stages_done"] = self._stages_done + len(ended)

@@ -6,7 +6,7 @@ Only workers import this module, and with it LangGraph.
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,13 +28,11 @@ from sqlalchemy import Connection
 from jobdeck_backend.store.engine import Database, is_postgres
 from jobdeck_backend.store.transactions import transact
 
-BeforeSave = Callable[[Connection, str, str | None], None]
-"""Called inside the saving transaction with the checkpoint's id and the node whose output alone is saved, or None:
-raises to refuse the save, writes what must be on record together with it. One save may call it again."""
+BeforeSave = Callable[[Connection, str, Collection[str]], None]
+"""Called inside the saving transaction with the checkpoint's id and the tasks whose output is saved: raises to
+refuse the save, writes what must be on record together with it. One save may call it again."""
 Patiently = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Calls a save until the database takes it."""
-# How LangGraph names a task that ran because of an edge; the node's name follows.
-_PULL = "~__pregel_pull, "
 # How long a task's writes wait for their super-step's checkpoint. It is next, unless other branches still run.
 COMPANY_S = 0.005
 
@@ -43,6 +41,8 @@ COMPANY_S = 0.005
 class _Writes:
     """A finished task's writes, and whether somebody saved them or keeps them to be saved."""
 
+    graph: str
+    task_id: str
     write: Callable[[], object]
     saved: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -95,21 +95,20 @@ class FencedSaver(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         """Save a checkpoint."""
         put = partial(self._put, config, checkpoint, metadata, new_versions)
-        saved: RunnableConfig = self._save(checkpoint["id"], None, put)
+        saved: RunnableConfig = self._save(checkpoint["id"], (), put)
         return saved
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Save a finished task's writes beside the checkpoint it started from."""
-        node = task_path.removeprefix(_PULL) if task_path.startswith(_PULL) else None
         put = partial(self._put_writes, config, writes, task_id, task_path)
-        self._save(config["configurable"]["checkpoint_id"], node, put)
+        self._save(config["configurable"]["checkpoint_id"], (task_id,), put)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """As ``get_tuple``: a short read is faster than a change of thread."""
         if self._beginning:
-            await self._save_together(next(reversed(self._beginning)))
+            await self._save_together(_graph(config), next(reversed(self._beginning)))
         return self.get_tuple(config)
 
     async def aput(
@@ -123,21 +122,20 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         progress: it goes along with the next save."""
         put = partial(self._put, config, checkpoint, metadata, new_versions)
         if metadata["step"] <= 0:
-            waiting = self._unsaved()
+            waiting = self._unsaved(_graph(config))
             with self._connection_lock:
                 self._beginning[checkpoint["id"]] = [*(one.write for one in waiting), put]
             _release(waiting)
-            place = config["configurable"]
-            named = {"thread_id": place["thread_id"], "checkpoint_ns": place.get("checkpoint_ns", "")}
+            named = {"thread_id": config["configurable"]["thread_id"], "checkpoint_ns": _graph(config)}
             return {"configurable": {**named, "checkpoint_id": checkpoint["id"]}}
-        saved: RunnableConfig = await self._save_together(checkpoint["id"], put)
+        saved: RunnableConfig = await self._save_together(_graph(config), checkpoint["id"], put)
         return saved
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """As ``put_writes``, if no checkpoint comes soon that takes them along."""
-        mine = _Writes(partial(self._put_writes, config, writes, task_id, task_path))
+        mine = _Writes(_graph(config), task_id, partial(self._put_writes, config, writes, task_id, task_path))
         self._waiting.append(mine)
         try:
             async with asyncio.timeout(COMPANY_S):
@@ -147,20 +145,22 @@ class FencedSaver(BaseCheckpointSaver[Any]):
         finally:
             self._waiting.remove(mine)
 
-    async def _save_together(self, checkpoint_id: str, *puts: Callable[[], Any]) -> Any:
-        """Save what waits, then ``puts``, in one transaction; what the last answers."""
-        waiting = self._unsaved()
+    async def _save_together(self, graph: str, checkpoint_id: str, *puts: Callable[[], Any]) -> Any:
+        """Save what waits in this graph, then ``puts``, in one transaction; what the last answers."""
+        waiting = self._unsaved(graph)
+        task_ids = [one.task_id for one in waiting]
         writes = (one.write for one in waiting)
-        saved = await self._patiently(partial(self._save, checkpoint_id, None, *writes, *puts))
+        saved = await self._patiently(partial(self._save, checkpoint_id, task_ids, *writes, *puts))
         _release(waiting)
         return saved
 
-    def _unsaved(self) -> list[_Writes]:
-        return [one for one in self._waiting if not one.saved.is_set()]
+    def _unsaved(self, graph: str) -> list[_Writes]:
+        """Not what ended beside a subgraph: that would be saved only after the stage with which it begins."""
+        return [one for one in self._waiting if one.graph == graph and not one.saved.is_set()]
 
-    def _save(self, checkpoint_id: str, node: str | None, *puts: Callable[[], Any]) -> Any:
+    def _save(self, checkpoint_id: str, task_ids: Collection[str], *puts: Callable[[], Any]) -> Any:
         def save(tx: Connection) -> Any:
-            self._before_save(tx, checkpoint_id, node)
+            self._before_save(tx, checkpoint_id, task_ids)
             answers = [put() for put in (*chain.from_iterable(self._beginning.values()), *puts)]
             return answers[-1] if answers else None  # a node's thread may have saved the beginning meanwhile
 
@@ -177,6 +177,11 @@ class FencedSaver(BaseCheckpointSaver[Any]):
     def _put_writes(self, *writes: Any) -> None:
         """LangGraph's own ``put_writes``, in whatever transaction there is."""
         super().put_writes(*writes)
+
+
+def _graph(config: RunnableConfig) -> str:
+    """LangGraph's name of the graph or subgraph whose state is saved."""
+    return str(config["configurable"].get("checkpoint_ns", ""))
 
 
 def _release(waiting: Sequence[_Writes]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, and_, column, delete, exists, func, or_, sele
 from sqlalchemy.sql.elements import ColumnElement
 
 from jobdeck_backend.store.effects import OPEN
-from jobdeck_backend.store.engine import is_postgres
+from jobdeck_backend.store.engine import is_postgres, locks
 from jobdeck_backend.store.tables import (
     admissions,
     artifacts,
@@ -83,6 +83,10 @@ def prunable(tx: Connection, before: float) -> list[Prunable]:
 
 def remove(tx: Connection, job_ids: Sequence[str], before: float) -> tuple[Sequence[str], Mapping[str, int]]:
     """Remove these jobs as far as nothing needs them now; answers which went, and how many rows by table."""
+    if locks(tx):  # another backend may be about to resume one: looked at after that
+        tx.execute(
+            select(jobs.c.job_id).where(jobs.c.job_id.in_(job_ids)).order_by(jobs.c.job_id).with_for_update()
+        )
     going = select(admissions.c.job_id, admissions.c.thread_id).where(
         admissions.c.job_id.in_(job_ids),
         ~_needed(before),

@@ -109,6 +109,11 @@ class Search:
         count = answer[0][1] if answer else 0 if after is None else tx.execute(matching).scalar_one()
         return int(count), _in_order(tx, [job_id for job_id, _ in answer])
 
+    def ids(self, tx: Connection) -> set[str]:
+        """The ids of all that the database finds; no row is read for them."""
+        asked = _asking(select(admissions.c.job_id), self.where).where(*self.where)
+        return {job_id for (job_id,) in tx.execute(asked)}
+
     def pages(self, tx: Connection, now: float) -> Iterator[list[JobSource]]:
         """Every row that the database finds, newest acceptance first, ``rows.IDS_MAX`` at a time."""
         after: Place | None = None

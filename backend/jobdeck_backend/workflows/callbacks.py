@@ -8,19 +8,19 @@ recorder that raises ``JobStopped`` stops a node before it runs.
 import json
 import re
 from asyncio import CancelledError
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, ParentCommand
 from tenacity import RetryCallState
 
 from jobdeck_backend.errors import JobStopped
 from jobdeck_backend.workflows.context import Artifacts, JobContext
-from jobdeck_backend.workflows.place import place
+from jobdeck_backend.workflows.place import place, tasks_of
 from jobdeck_backend.workflows.plain import bounded, digest, plain, words
 
 TOOL_OUTPUT_CHARACTERS_MAX = 8_000
@@ -46,7 +46,7 @@ class EventCallback(BaseCallbackHandler):
         self._artifacts = context.opted_artifacts
         self._job_id = context.job_id
         self._workflow = workflow
-        self._stages: dict[UUID, tuple[str, int]] = {}
+        self._stages: dict[UUID, tuple[tuple[str, int], tuple[str, ...]]] = {}
         self._failed: dict[tuple[str, int], str] = {}
         self._calls: dict[UUID, tuple[str, dict[str, Any]]] = {}
 
@@ -64,26 +64,31 @@ class EventCallback(BaseCallbackHandler):
     ) -> None:
         """A graph node is about to run; every other chain event is LangGraph's own business."""
         stage = place(metadata)
-        if stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
+        if metadata is None or stage is None or not any(tag.startswith(_STEP_TAG) for tag in tags or ()):
             self._tell_retry(tags, str((serialized or {}).get("name") or "a chain"), metadata)
             return
         if stage in self._failed:  # its retry policy runs it again
             self._retrying(stage[0], self._failed.pop(stage), self._metadata(stage))
         self._recorder.stage_started(*stage)
         self._ledger.stage_started(*stage)
-        self._stages[run_id] = stage
+        self._stages[run_id] = stage, tasks_of(metadata)
         data = {"input": bounded(inputs, STAGE_CHARACTERS_MAX)}
         self._record("workflow.start", run_id, name=stage[0], data=data, metadata=self._metadata(stage))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A graph node ended; its output's hash is the evidence."""
-        stage = self._stages.pop(run_id, None)
-        if stage is None:
-            return
+        ended = self._stages.pop(run_id, None)
+        if ended is not None:
+            stage, tasks = ended
+            self._stage_ended(run_id, stage, outputs, tasks[-1:])
+
+    def _stage_ended(
+        self, run_id: UUID, stage: tuple[str, int], outputs: Any, tasks: Collection[str]
+    ) -> None:
         if self._artifacts is not None:
             # Before its output is saved: from then on the stage is never run again.
             self._artifacts.checkpoint(everything=True)
-        self._recorder.stage_completed(*stage, digest(outputs))
+        self._recorder.stage_completed(*stage, digest(outputs), tasks)
         self._record(
             "workflow.end",
             run_id,
@@ -93,9 +98,15 @@ class EventCallback(BaseCallbackHandler):
         )
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A graph node raised; a cancel or an interrupt is no failure."""
-        stage = self._stages.pop(run_id, None)
-        if stage is not None and not _is_stop(error):
+        """A graph node raised: no failure if it was cancelled, interrupted or handed over to a node outside."""
+        ended = self._stages.pop(run_id, None)
+        if ended is None:
+            return
+        stage, tasks = ended
+        if isinstance(error, ParentCommand):
+            # Saved with the task around it that heeds the command.
+            self._stage_ended(run_id, stage, error.args[0], tasks)
+        elif not _is_stop(error):
             self._failed[stage] = type(error).__name__
             metadata = {**self._metadata(stage), "error": _error_text(error)}
             self._record("workflow.end", run_id, name=stage[0], metadata=metadata)

@@ -4,7 +4,7 @@
 in which it runs sync nodes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +36,8 @@ class Recorder(Protocol):
     def stage_started(self, node: str, step: int) -> None:
         """A graph node is about to run. Raises ``JobStopped`` when the job is cancelled or out of time."""
 
-    def stage_completed(self, node: str, step: int, output_hash: str) -> None:
-        """A graph node ended; becomes evidence in the transaction that saves its checkpoint."""
+    def stage_completed(self, node: str, step: int, output_hash: str, tasks: Collection[str]) -> None:
+        """A graph node ended; becomes evidence in the transaction that saves what one of these tasks wrote."""
 
     def when_saved(self, call: Callable[[], None]) -> None:
         """Call once the output of the stage that ends now is saved: from then on it is never run again."""

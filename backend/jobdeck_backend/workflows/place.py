@@ -23,3 +23,9 @@ def place(metadata: Mapping[str, Any] | None) -> tuple[str, int] | None:
         name, _, task_id = part.rpartition(":")
         node = f"{name}:{task_id[:_TASK_ID_SHOWN]}/{node}"
     return node, int(metadata["langgraph_step"])
+
+
+def tasks_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The ids under which LangGraph saves what that node writes, last, and what those around it do."""
+    names = str(metadata.get("langgraph_checkpoint_ns", "")).split("|")
+    return tuple(name.rpartition(":")[2] for name in names)

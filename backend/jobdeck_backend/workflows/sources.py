@@ -64,18 +64,24 @@ def _installed() -> Iterator[Source | Broken]:
         yield _checked(point.name, {"path": point.value}, origin, ())
 
 
+def listed_graphs(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """The graphs and dependencies that a ``langgraph.json`` names. Raises ``ValueError`` with what is wrong."""
+    try:
+        listed = json.loads(path.read_text())
+        return dict(listed["graphs"]), [str(one) for one in listed.get("dependencies", [])]
+    except OSError as error:
+        raise ValueError(f"the file cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f'the file is no JSON object with "graphs" ({reason})') from None
+
+
 def _listed(path: Path) -> Iterator[Source | Broken]:
     path = path.absolute()
     try:
-        listed = json.loads(path.read_text())
-        graphs = dict(listed["graphs"])
-        dependencies = [str(one) for one in listed.get("dependencies", [])]
-    except OSError as error:
-        yield Broken(path.name, str(path), f"the file cannot be read ({error.strerror})")
-        return
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f'the file is no JSON object with "graphs" ({type(error).__name__}: {error})'
-        yield Broken(path.name, str(path), reason)
+        graphs, dependencies = listed_graphs(path)
+    except ValueError as error:
+        yield Broken(path.name, str(path), str(error))
         return
     local = [str((path.parent / one).resolve()) for one in dependencies if one.startswith(".")]
     for name, value in graphs.items():

@@ -41,21 +41,21 @@ def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_act_options
 def cancel_command(target: Target, **act: Any) -> int:
     """Cancel JOBS, whether queued or running."""
-    return asyncio.run(_act_on_all(target.url(), "cancel", **act))
+    return _act(target, "cancel", **act)
 
 
 @click.command("expire")
 @_act_options
 def expire_command(target: Target, **act: Any) -> int:
     """End unfinished JOBS now, as if their deadline had passed."""
-    return asyncio.run(_act_on_all(target.url(), "expire", **act))
+    return _act(target, "expire", **act)
 
 
 @click.command("resume")
 @_act_options
 def resume_command(target: Target, **act: Any) -> int:
     """Let held, failed or cancelled JOBS go on from their last checkpoint."""
-    return asyncio.run(_act_on_all(target.url(), "resume", **act))
+    return _act(target, "resume", **act)
 
 
 @click.command("grant")
@@ -69,33 +69,37 @@ def resume_command(target: Target, **act: Any) -> int:
 )
 def grant_command(target: Target, **act: Any) -> int:
     """Give JOBS a later deadline; the old one stays on record."""
-    return asyncio.run(_act_on_all(target.url(), "grant", **act))
+    return _act(target, "grant", **act)
 
 
-async def _act_on_all(
-    url: str,
+def _act(
+    target: Target,
     act: str,
     *,
     jobs: tuple[str, ...],
     matching: str | None,
     count: int | None,
+    version: int | None,
+    **how: Any,
+) -> int:
+    """Act on each job in turn, or on all that match; give the first failure's exit code, or 0."""
+    bulk.check(jobs, matching, count, version)
+    url = target.url()
+    if matching is not None:
+        return asyncio.run(bulk.act_on_matching(url, act, matching, count=count, **how))
+    return asyncio.run(_act_on_named(url, act, jobs, version=version, **how))
+
+
+async def _act_on_named(
+    url: str,
+    act: str,
+    jobs: tuple[str, ...],
+    *,
     reason: str | None,
     version: int | None,
     as_json: bool,
     extend_seconds: float | None = None,
 ) -> int:
-    """Act on each job in turn, or on all that match; give the first failure's exit code, or 0."""
-    bulk.check(jobs, matching, count, version)
-    if matching is not None:
-        return await bulk.act_on_matching(
-            url,
-            act,
-            matching,
-            count=count,
-            reason=reason,
-            extend_seconds=extend_seconds,
-            as_json=as_json,
-        )
     code = OK
     results: list[dict[str, object]] = []
     async with Api(url) as api:

@@ -38,7 +38,7 @@ def audit_command(target: Target, *, as_json: bool, **wanted: str | int | bool |
 
 def _line(act: AuditRow) -> str:
     why = f"  ({act.reason})" if act.reason else ""
-    who = f"{fit(act.actor, 10)} {fit(act.act, 16)}"
+    who = f"{fit(act.actor, 10)} {fit(act.act, 20)}"
     return f"{act.id:>6} {instant(act.at)} {who} {act.job_id or NONE}  {act.result}{why}"
 
 

@@ -17,8 +17,8 @@ async def act_on_matching(
     *,
     count: int | None,
     reason: str | None,
-    extend_seconds: float | None,
     as_json: bool,
+    extend_seconds: float | None = None,
 ) -> int:
     """Say what an act would come to, or do it where ``count`` is how many it would be done to.
 

@@ -45,6 +45,8 @@ def drill_command(target: Target, *, fault: str, worker: str | None, yes: bool, 
     nothing ran that the fault could hit, nothing was shown: 5.
     Ctrl-C heals: what was stopped goes on. api-loss kills this machine's backend and starts it again.
     """
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("A drill injects a real fault: confirm it with --yes. Nothing was done.")
     url = target.url()
     restart = _restart(target) if fault == API_LOSS else None
     if asyncio.run(_is_idle(url, fault, worker)):
@@ -77,8 +79,6 @@ def _restart(target: Target) -> Restart:
 
 def _confirm(fault: str, url: str) -> None:
     """Raises ``Exit`` unless the fault's name is typed."""
-    if not sys.stdin.isatty():
-        raise click.UsageError("A drill injects a real fault: confirm it with --yes. Nothing was done.")
     click.echo(f"{GUARANTEES[fault]}\n")
     if click.prompt(f"Type {fault} to inject it into {url}", default="", show_default=False) != fault:
         raise Exit(USAGE, f"That is not {fault}. Nothing was done.")

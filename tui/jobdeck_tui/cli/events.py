@@ -8,7 +8,7 @@ import click
 from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.client.errors import NotReachable
-from jobdeck_tui.client.feed import ActSeen, Connected, EventSeen, Feed, FeedItem, Lost, OverviewSeen
+from jobdeck_tui.client.feed import ActSeen, Connected, EventsSeen, Feed, FeedItem, Lost, OverviewSeen
 from jobdeck_tui.client.fields import Unreadable, parse
 from jobdeck_tui.client.models import AuditRow, Event
 from jobdeck_tui.core.company import act_words
@@ -94,14 +94,18 @@ class Printer:
             self._clock.told(item.overview.at)
         elif isinstance(item, ActSeen) and not self._filtered:
             self._act(item.row)
-        elif isinstance(item, EventSeen):
-            try:
-                event = decode.event(parse(item.text))
-            except Unreadable:
-                say_error("One event could not be read and was skipped.")
-                return
-            if self._matches(line_of(event), self._clock.now()):
-                self._event(event)
+        elif isinstance(item, EventsSeen):
+            for text in item.texts:
+                self._stored(text)
+
+    def _stored(self, text: str) -> None:
+        try:
+            event = decode.event(parse(text))
+        except Unreadable:
+            say_error("One event could not be read and was skipped.")
+            return
+        if self._matches(line_of(event), self._clock.now()):
+            self._event(event)
 
     def _event(self, event: Event) -> None:
         if self._as_json:

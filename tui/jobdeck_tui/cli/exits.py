@@ -70,7 +70,7 @@ def exit_code(error: BaseException) -> int:
         return error.code
     if isinstance(error, click.ClickException):
         hint = f" Try 'jobdeck {_command(error)}--help'." if isinstance(error, click.UsageError) else ""
-        say_error(error.format_message() + hint)
+        say_error(sentence(error.format_message()) + hint)
         return error.exit_code
     if isinstance(error, ClientError):
         say_error(sentence(error.message) + _advice(error))

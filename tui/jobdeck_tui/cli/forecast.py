@@ -53,10 +53,10 @@ async def _read(url: str, given: dict[str, str | float | int]) -> object:
 
 
 def _whole(answer: Fields) -> Iterator[str]:
-    drained, unfinished = answer.maybe_number("drain_seconds"), answer.integer("unfinished")
-    when = "cannot be told" if drained is None else f"in {duration(drained)}"
+    seconds, unfinished = answer.maybe_number("drain_seconds"), answer.integer("unfinished")
+    when = "when all are done cannot be told" if seconds is None else f"all done in {duration(seconds)}"
     whole = f"{plural(unfinished, 'job')} unfinished on {plural(answer.integer('slots'), 'slot')}"
-    yield f"{whole}; all done: {when}" if unfinished else whole
+    yield f"{whole}; {when}" if unfinished else whole
     yield f"{fit('AGENT', 24)} {fit('DONE BY', 20)}      P50      P95  OF"
     for one in map(Fields, answer.listed("workflows")):
         times = Fields(one.raw("service_time"))

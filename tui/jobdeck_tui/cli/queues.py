@@ -71,12 +71,14 @@ def unpause_command(target: Target, *, queue: str, reason: str | None, as_json: 
 
 
 def _set(target: Target, name: str, reason: str | None, *, paused: bool, as_json: bool) -> None:
-    data = asyncio.run(_send(target.url(), name, reason, paused=paused))
+    data, known = asyncio.run(_send(target.url(), name, reason, paused=paused))
     if as_json:
         print_json(data)
         return
     queue = decode.queue(data)
     print_line(f"queue {queue.name} {_paused(queue) if queue.paused else _open(queue)}")
+    if queue.jobs == 0:
+        print_line(f"No job was ever in it. Queues with jobs: {', '.join(known) or 'none yet'}")
 
 
 def _paused(queue: Queue) -> str:
@@ -92,6 +94,9 @@ def _open(queue: Queue) -> str:
     return f"is open, its jobs start; {unstarted} wait"
 
 
-async def _send(url: str, name: str, reason: str | None, *, paused: bool) -> object:
+async def _send(url: str, name: str, reason: str | None, *, paused: bool) -> tuple[object, list[str]]:
+    """Give the queue as it is now, and the names of those with jobs where it had none."""
     async with Api(url) as api:
-        return await api.http.post(*pause_call(name, paused=paused, reason=reason))
+        data = await api.http.post(*pause_call(name, paused=paused, reason=reason))
+        others = await api.queues() if decode.queue(data).jobs == 0 else ()
+        return data, [queue.name for queue in others if queue.jobs]

@@ -44,8 +44,8 @@ def _overview(seen: Overview) -> Iterable[str]:
     yield f"risk       {late} over their deadline, {risky} predicted to miss it"
     scheduler = seen.scheduler
     yield f"scheduler  {scheduler.state}  epoch {scheduler.epoch}  {scheduler.address or NONE}"
-    drained = f"  drained in {elapsed(seen.drain_seconds)}" if seen.drain_seconds else ""
-    yield f"workers    {seen.workers}  slots {seen.slots_taken} of {seen.slots_total} taken{drained}"
+    done = f"  all done in {elapsed(seen.drain_seconds)}" if seen.drain_seconds else ""
+    yield f"workers    {seen.workers}  slots {seen.slots_taken} of {seen.slots_total} taken{done}"
     if seen.paused:
         yield f"paused     {', '.join(seen.paused)}"
     if seen.storage.trouble:

@@ -252,7 +252,7 @@ def worker_call(
 
 
 def pause_call(name: str, *, paused: bool, reason: str | None) -> tuple[str, dict[str, object]]:
-    """Give path and body of pausing a queue, or of letting it go on."""
+    """Give path and body of pausing a queue, or of unpausing it."""
     return f"{OPS}/queues/{quote(name, safe='')}/{'pause' if paused else 'resume'}", {"reason": reason}
 
 

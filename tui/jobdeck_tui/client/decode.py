@@ -5,6 +5,7 @@ leave such items out and count them, so that one broken row never hides the othe
 """
 
 import sys
+from collections.abc import Iterator
 
 from jobdeck_tui.text.sanitise import one_line
 
@@ -19,6 +20,8 @@ from .workers import TRACEBACK_LIMIT
 REPORT_LIMIT = 2_000_000
 KEY_LIMIT = 1_000
 LATE_RESULT_LIMIT = 4_000
+ROWS_AT_A_TIME = 100
+"""Many more would keep whoever reads them from everything else for too long."""
 
 
 def job(data: object) -> models.Job:
@@ -60,9 +63,11 @@ def job(data: object) -> models.Job:
     )
 
 
-def jobs(data: object) -> tuple[tuple[models.Job, ...], int]:
-    """Read the rows of a feed's ``jobs`` frame, and how many could not be read."""
-    return many(Fields(data).raw("jobs"), job)
+def jobs(data: object) -> Iterator[tuple[tuple[models.Job, ...], int]]:
+    """Read the rows of a feed's ``jobs`` frame, some at a time, and how many of those could not be read."""
+    rows = Fields(data).listed("jobs")
+    for first in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
+        yield many(rows[first : first + ROWS_AT_A_TIME], job)
 
 
 def job_page(data: object) -> models.JobPage:
@@ -306,6 +311,7 @@ def queue(data: object) -> models.Queue:
         p95=row.maybe_number("p95"),
         done_per_minute=row.number("done_per_minute"),
         at_risk=row.integer("at_risk"),
+        jobs=row.maybe_integer("jobs"),
     )
 
 

@@ -5,7 +5,7 @@ missed; where the server does not know the cursor any more the feed starts anew 
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import NamedTuple
 
 from httpx_sse import ServerSentEvent
@@ -47,10 +47,10 @@ class JobsGone(NamedTuple):
     job_ids: tuple[str, ...]
 
 
-class EventSeen(NamedTuple):
-    """A stored event of some job as it came, JSON. There can be thousands a second, and few are looked at."""
+class EventsSeen(NamedTuple):
+    """Stored events of some jobs as they came, JSON. There can be thousands a second, and few are looked at."""
 
-    text: str
+    texts: Sequence[str]
 
 
 class ActSeen(NamedTuple):
@@ -87,7 +87,7 @@ FeedItem = (
     | OverviewSeen
     | JobsChanged
     | JobsGone
-    | EventSeen
+    | EventsSeen
     | ActSeen
     | DrillChanged
     | FrameUnreadable
@@ -136,31 +136,29 @@ class Feed:
                 if frame.event == "job.shutdown":
                     raise NotReachable("The server is shutting down.")
                 if frame.event == "events":
-                    for text in frame.data.split("\n"):
-                        yield EventSeen(text)
-                elif (item := _item(frame)) is not None:
-                    yield item
+                    yield EventsSeen(frame.data.split("\n"))
+                else:
+                    for item in _items(frame):
+                        yield item
                 # Only after the rows were taken: a reader that stops in between gets them again.
                 if frame.event == "jobs" and frame.id:
                     self.cursor = frame.id
 
 
-def _item(frame: ServerSentEvent) -> FeedItem | None:
+def _items(frame: ServerSentEvent) -> Iterator[FeedItem]:
     try:
         data = parse(frame.data)
         match frame.event:
             case "overview":
-                return OverviewSeen(decode.overview(data))
+                yield OverviewSeen(decode.overview(data))
             case "jobs":
-                rows, unreadable = decode.jobs(data)
-                return JobsChanged(rows, unreadable)
+                for rows, unreadable in decode.jobs(data):
+                    yield JobsChanged(rows, unreadable)
             case "gone":
-                return JobsGone(Fields(data).texts("jobs"))
+                yield JobsGone(Fields(data).texts("jobs"))
             case "act":
-                return ActSeen(decode.audit_row(data))
+                yield ActSeen(decode.audit_row(data))
             case "drill":
-                return DrillChanged(read_drill(data))
-            case _:
-                return None
+                yield DrillChanged(read_drill(data))
     except Unreadable:
-        return FrameUnreadable(frame.event)
+        yield FrameUnreadable(frame.event)

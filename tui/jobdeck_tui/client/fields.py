@@ -1,7 +1,6 @@
 """Typed access to JSON from the wire. Every string read through here is sanitised, and bounded in size."""
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
@@ -18,6 +17,7 @@ ID_LIMIT = 256
 NOTE_LIMIT = 2_000
 STRING_LIMIT = 20_000
 DEPTH_LIMIT = 12
+NUMBER_LIMIT = 1 << 63
 WIDTH_LIMIT = 1_000
 """Members kept of one object or array inside free-form JSON."""
 
@@ -88,7 +88,10 @@ class Fields:
 
     def integer(self, name: str) -> int:
         """Read a required whole number."""
-        return int(self.number(name))
+        value = self._data.get(name)
+        if not _is_number(value):
+            raise Unreadable(f"{name} is not a number")
+        return int(value)
 
     def maybe_integer(self, name: str) -> int | None:
         """Read an optional whole number."""
@@ -101,7 +104,7 @@ class Fields:
     def texts(self, name: str, limit: int = NAME_LIMIT) -> tuple[str, ...]:
         """Read a list of strings; what is not a string in it is left out."""
         value = self._data.get(name)
-        if not isinstance(value, list):
+        if not isinstance(value, list) or not value:
             return ()
         return tuple(one_line(item, limit) for item in value if isinstance(item, str))
 
@@ -134,11 +137,13 @@ class Fields:
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    if isinstance(value, bool):
-        return False
-    if isinstance(value, int):
-        return abs(value) < 1 << 63
-    return isinstance(value, float) and math.isfinite(value)
+    """Whether it is one that can be meant: neither infinite, nor none, nor as large as ``NUMBER_LIMIT``."""
+    return (
+        isinstance(value, (int, float))
+        and -NUMBER_LIMIT < value < NUMBER_LIMIT
+        and value is not True
+        and value is not False
+    )
 
 
 def parse(text: str | bytes) -> object:

@@ -10,11 +10,13 @@ Most are named tuples: every command makes these classes anew, and a data class 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .artifacts import Artifact
-from .recovery import Recovery
-from .storage import StorageState
+if TYPE_CHECKING:
+    from .artifacts import Artifact
+    from .recovery import Recovery
+    from .storage import StorageState
+
 
 STATES = (
     "backlog",
@@ -111,8 +113,8 @@ class Overview:
     paused: tuple[str, ...]
     drills_allowed: bool
     read_only: bool
-    storage: StorageState
-    recovery: Recovery | None = None
+    storage: "StorageState"
+    recovery: "Recovery | None" = None
     streams: int = 0
     """Readers that are connected now: decks, and those of single jobs."""
 
@@ -215,7 +217,7 @@ class JobDetail(NamedTuple):
     notification: Notification | None
     why_code: str
     why_text: str
-    artifacts: tuple[Artifact, ...] = ()
+    artifacts: "tuple[Artifact, ...]" = ()
 
 
 class DaskWorker(NamedTuple):
@@ -275,6 +277,8 @@ class Queue(NamedTuple):
     p95: float | None
     done_per_minute: float
     at_risk: int
+    jobs: int | None = None
+    """How many it has or had; None where the server does not say."""
 
 
 class JobPage(NamedTuple):

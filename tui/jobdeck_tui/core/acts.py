@@ -24,6 +24,7 @@ from .eligibility import Act
 
 GRACE_SECONDS = 3.0
 HISTORY_MAX = 200
+RESULT_TOLD_SECONDS = 8.0
 
 
 class Phase(Enum):
@@ -81,6 +82,10 @@ class Acts:
 
     def __init__(self, grace_seconds: float = GRACE_SECONDS) -> None:
         self.grace_seconds = grace_seconds
+        self._newest: Tracked | None = None
+        """The act that came further last, whichever was asked for first."""
+        self._told: tuple[Tracked, float] | None = None
+        """What was told of it, and since when."""
         self._open: dict[int, Tracked] = {}
         self._ended: deque[Tracked] = deque(maxlen=HISTORY_MAX)
         self._numbers = count(1)
@@ -245,6 +250,21 @@ class Acts:
         """Give the acts whose grace runs, oldest first."""
         return [tracked for tracked in self._open.values() if tracked.phase is Phase.GRACE]
 
+    def to_tell(self, now: float) -> Tracked | None:
+        """Give the act whose grace runs, else how the last to end has ended, for some seconds, else one under way.
+
+        Wherever it is asked: a result that was told for its time is not told again.
+        """
+        if pending := self.pending():
+            return pending[-1]
+        newest = self._newest
+        if newest is not None and newest.number not in self._open:
+            if self._told is None or self._told[0] != newest:
+                self._told = newest, now
+            if now - self._told[1] <= RESULT_TOLD_SECONDS:
+                return newest
+        return next(reversed(self._open.values()), None)
+
     def unfinished(self) -> list[Tracked]:
         """Give the acts that are not settled yet, oldest first."""
         return list(self._open.values())
@@ -254,13 +274,14 @@ class Acts:
         return sorted((*self._open.values(), *self._ended), key=lambda tracked: -tracked.number)
 
     def _keep(self, tracked: Tracked) -> Tracked:
-        self._open[tracked.number] = tracked
+        self._open[tracked.number] = self._newest = tracked
         return tracked
 
     def _end(self, tracked: Tracked, phase: Phase, text: str) -> Tracked:
         self._open.pop(tracked.number, None)
         ended = replace(tracked, phase=phase, text=text)
         self._ended.append(ended)
+        self._newest = ended
         return ended
 
 

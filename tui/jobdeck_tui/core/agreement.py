@@ -6,7 +6,7 @@ that time. Where many jobs finish, some are always between the two books; that m
 """
 
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobdeck_tui.client.models import FINISHED, DaskPicture, Disagreement, Overview
 from jobdeck_tui.text.format import age, id_words, plural
@@ -18,8 +18,7 @@ SETTLING_SECONDS = 0.05
 """How long a finished job may still be on Dask's book."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """One lasting difference; ``seconds`` is how long it has been seen."""
 
     kind: str
@@ -27,8 +26,7 @@ class Difference:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(NamedTuple):
     at: float
     tasks: int
     workers: int

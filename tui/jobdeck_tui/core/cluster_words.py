@@ -42,7 +42,7 @@ def strip(
     if overview.scheduler.unfit:
         row.append((f"  ⚠ {plural(len(overview.scheduler.unfit), 'worker')} unfit", "warn"))
     if overview.drain_seconds and width >= DRAIN_FROM_COLUMNS:
-        row.append((f"  drained in {elapsed(overview.drain_seconds)}", "faint"))
+        row.append((f"  all done in {elapsed(overview.drain_seconds)}", "faint"))
     if picture is None:
         row.append(("  its dashboard is not readable: records only", "faint"))
         return row

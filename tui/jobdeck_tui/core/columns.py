@@ -1,7 +1,7 @@
 """Which columns a width has room for, and what stands in them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.text.format import NONE, age, elapsed, signed, state_label, time_left
@@ -11,8 +11,7 @@ GUTTER = 4
 HEARTBEAT_LATE_SECONDS = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column; ``width`` in cells, shown on screens from ``from_width`` to ``to_width`` cells wide."""
 
     key: str

@@ -18,7 +18,7 @@ PAST = {
     "clone": "cloned",
     "priority": "moved",
     "pause": "paused",
-    "unpause": "let go on",
+    "unpause": "unpaused",
     "drain": "drained",
     "restart": "restarted",
     "verdict": "gave a verdict on",

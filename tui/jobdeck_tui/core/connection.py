@@ -9,8 +9,8 @@
 Times are seconds on one monotonic clock, except ``since`` and ``as_of``, which are Unix seconds for people.
 """
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from jobdeck_tui.text.format import age, clock
 
@@ -39,8 +39,7 @@ GLYPHS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(NamedTuple):
     """The connection at one moment: state, words for the status bar, and since when the data is old."""
 
     link: Link

@@ -1,7 +1,7 @@
 """Drills in words: what each fault would reach now, what it promises, what was expected and what was seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobdeck_tui.client.drills import Drill, DrillAwaited, DrillEvidence, DrillStep
 from jobdeck_tui.client.fields import plain
@@ -59,8 +59,7 @@ SHOWS_NOTHING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """Something that can be injected; ``name`` is what the operator types."""
 
     name: str
@@ -119,8 +118,9 @@ def fault_rows(
     rows: list[Row] = [[("   FAULT                   WOULD REACH NOW", "faint")]]
     for index, fault in enumerate(found):
         here = index == chosen
-        words = f" {'▸' if here else ' '} {fault.words:<23} {fault.reach}"
-        rows.append([(words.ljust(width), "cursor") if here else (words, "")])
+        words = f" {'▸' if here else ' '} {fault.words:<23} "
+        reach = fault.reach.ljust(width - len(words)) if here else fault.reach
+        rows.append([(words, "cursor" if here else ""), (reach, "cursor" if here else "")])
     if armed_left is not None:
         rows.append(
             [

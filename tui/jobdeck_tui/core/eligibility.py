@@ -1,8 +1,8 @@
 """Which act a job's state allows, said in words before anything is sent."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.text.format import id_words, plural, state_word
@@ -47,8 +47,7 @@ def needs_grant(job: Job, now: float) -> bool:
     return stopped and job.deadline is not None and job.deadline <= now
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """What an act would do to several jobs."""
 
     act: Act

@@ -5,7 +5,6 @@ While another screen is shown nothing is decoded: the newest events wait as they
 
 from time import perf_counter
 
-from jobdeck_tui.client import decode
 from jobdeck_tui.client.fields import Unreadable, parse
 from jobdeck_tui.core.event_lines import EventLines, line_of
 from jobdeck_tui.core.filtered_lines import FilteredLines
@@ -53,6 +52,8 @@ class EventFeed:
         self.filtered.update(now)
 
     def _read_oldest(self) -> None:
+        from jobdeck_tui.client import decode
+
         for text in self._waiting.take_oldest():
             try:
                 self.every.put(line_of(decode.event(parse(text))))

@@ -9,10 +9,9 @@ word is looked for in everything the row says.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import translate
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 
@@ -29,8 +28,7 @@ class FilterError(ValueError):
     """The filter cannot be understood; the message says what can."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words(Generic[Item]):
+class Words(NamedTuple, Generic[Item]):
     """A field of words: what an item says, words that stand for others, and whether a beginning is enough."""
 
     read: Callable[[Item, float], str | None]
@@ -38,8 +36,7 @@ class Words(Generic[Item]):
     prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Number(Generic[Item]):
+class Number(NamedTuple, Generic[Item]):
     """A field of numbers or seconds; an item without one matches no comparison."""
 
     read: Callable[[Item, float], float | None]
@@ -49,8 +46,7 @@ Predicate = Callable[[Item, float], bool]
 Field = Words[Item] | Number[Item]
 
 
-@dataclass(frozen=True, slots=True)
-class Language(Generic[Item]):
+class Language(NamedTuple, Generic[Item]):
     """The fields of one kind of item, and its whole text for free words (lower case)."""
 
     fields: Mapping[str, Field[Item]]

@@ -37,7 +37,6 @@ class JobView:
         self.detail: JobDetail | None = None
         self.lines = EventLines()
         self.report: str | None = None
-        self.report_missing = ""
         self.trouble = ""
         self.stream = "connecting"
         self.revision = 0
@@ -79,9 +78,9 @@ class JobView:
         same = (detail.job.state, detail.job.stage) == (job.state, job.stage)
         return detail.why_text if same else ""
 
-    def take_report(self, report: str | None, missing: str = "") -> None:
-        """The report was read; ``missing`` says why there is none."""
-        self.report, self.report_missing = report, missing
+    def take_report(self, report: str | None) -> None:
+        """The report was read; None: there is none."""
+        self.report = report
         self.revision += 1
 
     def say_trouble(self, trouble: str) -> None:

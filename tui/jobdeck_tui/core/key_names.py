@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _PUNCTUATION = re.compile(r"[^A-Za-z0-9_.]+")
 FIXED = frozenset({"escape", "enter", "ctrl+c", "ctrl+q"})
@@ -15,16 +15,14 @@ def binding_id(action: str) -> str:
     return _PUNCTUATION.sub(".", name.replace("-", "minus")).strip(".")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A screen with all its keys and the names of what they do, those of the whole program included."""
 
     name: str
     keys: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Keymap:
+class Keymap(NamedTuple):
     """What can be given, as ids with their keys, and what cannot, in words."""
 
     keys: Mapping[str, str]

@@ -5,8 +5,9 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from jobdeck_tui.client.fields import plain
 from jobdeck_tui.client.models import Job
@@ -30,8 +31,7 @@ JOB_TIMES = (
 Record = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(NamedTuple):
     """Rows as they are shown, oldest or topmost first; ``what`` names them in the singular and in file names."""
 
     what: str

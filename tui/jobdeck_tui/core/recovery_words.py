@@ -79,7 +79,8 @@ def _plan_rows(plan: RecoveryPlan, width: int) -> list[Row]:
         rows = [[(told, "strong")]]
     if plan.actions:
         id_cells = ID_CELLS if width < WIDE_FROM_COLUMNS else WIDE_ID_CELLS
-        action_cells = min(max(cells(_action(one)) for one in plan.actions), ACTION_CELLS_MAX)
+        widest = max(cells(word) for word in ("ACTION", *map(_action, plan.actions)))
+        action_cells = min(widest, ACTION_CELLS_MAX)
         head = f" {'JOB':<{id_cells}} {fit('ACTION', action_cells)} WHY"
         rows += [[], [(head, "faint")]]
         rows += [_line(one, id_cells, action_cells, width) for one in plan.actions]

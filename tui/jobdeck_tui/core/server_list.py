@@ -1,7 +1,7 @@
 """The job list where there are too many jobs to keep: its first rows, in the server's order, with its counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LISTED_MAX = 10_000
 """With more jobs than that the server filters and sorts, and the deck asks for the rows it shows."""
@@ -40,8 +40,7 @@ def server_sort(column: str, *, reverse: bool) -> str:
     return name.removeprefix("-") if name.startswith("-") else f"-{name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """What the server is asked for: a filter, one of its orders, and how many rows from the first."""
 
     filter: str

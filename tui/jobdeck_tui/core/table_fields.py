@@ -1,9 +1,13 @@
 """What the filter language can ask of queues, failures, acts and workers."""
 
+from typing import TYPE_CHECKING
+
 from jobdeck_tui.client.models import AuditRow, DaskWorker, Queue
-from jobdeck_tui.client.workers import Failure
 
 from .filter import Language, Number, Words
+
+if TYPE_CHECKING:
+    from jobdeck_tui.client.workers import Failure
 
 
 def _text(*parts: str | None) -> str:
@@ -31,7 +35,7 @@ QUEUES: Language[Queue] = Language(
     text=lambda queue: _text(queue.name, queue.paused_by),
 )
 
-FAILURES: Language[Failure] = Language(
+FAILURES: "Language[Failure]" = Language(
     fields={
         "error": Words(lambda kind, _now: kind.error_type),
         "stage": Words(lambda kind, _now: kind.stage),

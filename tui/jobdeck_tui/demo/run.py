@@ -10,12 +10,17 @@ from pathlib import Path
 
 from jobdeck_tui.client.embedded import EmbeddedBackend
 from jobdeck_tui.client.errors import StartFailed
+from jobdeck_tui.client.instance import default_state_dir
 from jobdeck_tui.demo import witness
 from jobdeck_tui.demo.narrator import Narrator
 from jobdeck_tui.demo.story import tell
 from jobdeck_tui.demo.workload import BACKEND_OPTIONS
 
 FAILED = 1
+PARTING = """\
+The demo's backend, scheduler and workers were ended and its jobs removed, with {}.
+'jobdeck demo' begins anew; 'jobdeck' opens a deck that keeps its jobs, in {}.
+"""
 # Slow enough to watch; with a person at the keys, long enough to look around and to inject a fault by hand.
 TOKENS_PER_SECOND, TOKENS_PER_SECOND_BY_HAND = "25", "8"
 
@@ -31,10 +36,13 @@ def main(*, headless: bool, as_json: bool) -> int:
             return _tell_story(backend, Narrator(as_json))
         from jobdeck_tui.demo.deck import show
 
-        return show(backend)
+        code = show(backend)
     finally:
         backend.stop()
         shutil.rmtree(state_dir, ignore_errors=True)
+    if code == 0:
+        sys.stderr.write(PARTING.format(state_dir, default_state_dir()))
+    return code
 
 
 def _tell_story(backend: EmbeddedBackend, narrator: Narrator) -> int:

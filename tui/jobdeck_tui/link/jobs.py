@@ -93,7 +93,7 @@ class JobReader:
             view.take_detail(await self._wire.api.job(view.job_id))
             if with_report:
                 report = await self._wire.api.report(view.job_id)
-                view.take_report(report.text if report.has_report else None, "No report yet.")
+                view.take_report(report.text if report.has_report else None)
         except ClientError as error:
             view.say_trouble(error.message)
         self._wire.deck.fresh = True

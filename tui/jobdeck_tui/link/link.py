@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from textual.dom import DOMNode
@@ -21,6 +22,9 @@ from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.feed import Connected, FeedItem, Lost
+
+STEP_SECONDS = 0.003
+"""Hundreds of changes can come at once: so long they are taken, then keys and draws have their turn."""
 
 
 class Reach(Protocol):
@@ -78,8 +82,12 @@ class Link:
         log.info("server %s", url)
         self._wire.api = Api(url, read_only=self._wire.deck.read_only)
         self._wire.ready.set()
+        breathed = perf_counter()
         async for item in Feed(self._wire.api, events=True).items():
             self._take(item)
+            if perf_counter() - breathed > STEP_SECONDS:
+                await asyncio.sleep(0)
+                breathed = perf_counter()
 
     def _say_progress(self, words: str) -> None:
         self._wire.deck.start_words = words
@@ -101,8 +109,8 @@ class Link:
                 deck.unreadable += item.unreadable
             case feed.JobsGone(gone):
                 deck.forget_jobs(gone)
-            case feed.EventSeen():
-                deck.take_event(item.text)
+            case feed.EventsSeen(texts):
+                deck.take_events(texts)
             case feed.ActSeen(row):
                 deck.company.take(row, deck.now())
             case feed.DrillChanged():
@@ -142,6 +150,10 @@ class Link:
 
 def _import_client() -> None:
     """The HTTP client takes a tenth of a second to import: on a thread, after the first frame."""
+    import httpx
+
     import jobdeck_tui.client.api
     import jobdeck_tui.client.dask_dashboard
     import jobdeck_tui.client.stream  # noqa: F401
+
+    httpx.AsyncHTTPTransport(verify=False)  # made once, here too: it imports the most of it

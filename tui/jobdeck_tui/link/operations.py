@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual.dom import DOMNode
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.client.workers import WorkerLog
 from jobdeck_tui.core.reading import Reading
-from jobdeck_tui.link.wire import Wire
+from jobdeck_tui.link.wire import Sent, Wire
 from jobdeck_tui.text.format import id_words
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.api import Api
+    from jobdeck_tui.client.workers import WorkerLog
 
 Item = TypeVar("Item")
 Call = Callable[["Api"], Coroutine[Any, Any, str]]
@@ -46,7 +46,7 @@ class Operations:
         """Reads the newest acts of everybody."""
         self._read(node, "audit", self._wire.deck.audit, lambda api: api.audit(ACTS_MAX))
 
-    def read_log(self, node: DOMNode, worker: str, take: Callable[[WorkerLog | str], None]) -> None:
+    def read_log(self, node: DOMNode, worker: str, take: "Callable[[WorkerLog | str], None]") -> None:
         """Reads the end of a worker's log; ``take`` gets it, or why it could not be read."""
         self._wire.start(node, partial(self._log, worker, take), "worker log", exclusive=True)
 
@@ -73,7 +73,7 @@ class Operations:
             reading.fail(error.message)
         self._wire.deck.fresh = True
 
-    async def _log(self, worker: str, take: Callable[[WorkerLog | str], None]) -> None:
+    async def _log(self, worker: str, take: "Callable[[WorkerLog | str], None]") -> None:
         await self._wire.ready.wait()
         from jobdeck_tui.client.errors import ClientError
 
@@ -96,19 +96,17 @@ class Operations:
         self._act(ask, f"{act} {name}")
 
     def set_paused(self, queue: str, *, paused: bool, then: Callable[[], None]) -> None:
-        """Pauses a queue, or lets it go on; ``then`` is called when it is done."""
+        """Pauses a queue, or unpauses it; ``then`` is called when it is done."""
 
         async def ask(api: "Api") -> str:
             await api.set_paused(queue, paused=paused, reason=REASON)
             then()
             if paused:
-                goes_on = self._wire.deck.key("resume")
-                return (
-                    f"queue {queue} is paused: what Dask holds goes on, the rest waits; {goes_on} lets it go"
-                )
-            return f"queue {queue} goes on"
+                key = self._wire.deck.key("unpause")
+                return f"queue {queue} is paused: what Dask holds goes on, the rest waits; {key} unpauses it"
+            return f"queue {queue} is open, its jobs start"
 
-        self._act(ask, f"{'pause' if paused else 'resume'} {queue}")
+        self._act(ask, f"{'pause' if paused else 'unpause'} queue {queue}")
 
     def prioritise(self, job: Job, priority: int) -> None:
         """Moves a job in the line; one move at a time, so that each is on the row as it was seen."""
@@ -144,25 +142,23 @@ class Operations:
         if refusal := self._wire.deck.refusal():
             self._wire.deck.say(refusal, "bad")
             return False
-        self._wire.acts(what, job_id)
+        sent = self._wire.acts(what, job_id)
         self._wire.deck.say(f"{what}: sent", "notice")
-        self._wire.start(self._wire.program, partial(self._send, ask, what), "act")
+        self._wire.start(self._wire.program, partial(self._send, ask, sent), "act")
         return True
 
-    async def _send(self, ask: Call, what: str) -> None:
-        from jobdeck_tui.client.errors import ClientError, Refused, TimedOut
+    async def _send(self, ask: Call, sent: Sent) -> None:
+        from jobdeck_tui.client.errors import ClientError, Refused
 
         deck = self._wire.deck
         if self._wire.api is None:
             return
         try:
-            deck.say(await ask(self._wire.api), "notice")
-        except TimedOut as error:
-            deck.say(f"{what}: {error.message}", "bad")
+            sent.done(await ask(self._wire.api))
         except Refused as error:
-            deck.say(f"{what} was refused, nothing was changed: {error.message}", "bad")
+            sent.failed(f"{sent.what} was refused, nothing was changed", error)
             if error.current is not None:
                 deck.take_jobs([error.current])
         except ClientError as error:
-            deck.say(f"{what} was not done: {error.message}", "bad")
+            sent.failed(f"{sent.what} was not done", error)
         deck.fresh = True

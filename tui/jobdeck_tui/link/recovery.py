@@ -5,8 +5,8 @@ from functools import partial
 
 from textual.dom import DOMNode
 
-from jobdeck_tui.core.recovery_words import applied_words
-from jobdeck_tui.link.wire import Wire
+from jobdeck_tui.link.wire import Sent, Wire
+from jobdeck_tui.text.format import plural
 
 
 class RecoveryReader:
@@ -36,18 +36,18 @@ class RecoveryReader:
 
     def apply(self, job_ids: Sequence[str]) -> None:
         """Applies the plan to these jobs, and says what came of it."""
-        self._wire.acts(f"apply the plan to {len(job_ids)} jobs")
+        sent = self._wire.acts(f"apply the plan to {plural(len(job_ids), 'job')}")
         self._wire.deck.company.sends(job_ids, self._wire.deck.now())
-        self._wire.start(self._wire.program, partial(self._apply, job_ids), "apply")
+        self._wire.start(self._wire.program, partial(self._apply, job_ids, sent), "apply")
 
-    async def _apply(self, job_ids: Sequence[str]) -> None:
+    async def _apply(self, job_ids: Sequence[str], sent: Sent) -> None:
         from jobdeck_tui.client.errors import ClientError
+        from jobdeck_tui.core.recovery_words import applied_words
 
         if self._wire.api is None:
             return
         try:
-            words = applied_words(await self._wire.api.apply_plan(job_ids, reason="from the deck"))
-            self._wire.deck.say(words, "notice")
+            sent.done(applied_words(await self._wire.api.apply_plan(job_ids, reason="from the deck")))
         except ClientError as error:
-            self._wire.deck.say(f"The plan was not applied: {error.message}", "bad")
+            sent.failed("The plan was not applied", error)
         self._wire.deck.fresh = True

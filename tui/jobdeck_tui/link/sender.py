@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobdeck_tui.client.drills import Drill
 from jobdeck_tui.client.models import Effect, Notification
 from jobdeck_tui.core.acts import Phase, Tracked
-from jobdeck_tui.core.drill_words import Fault
-from jobdeck_tui.link.wire import Wire
+from jobdeck_tui.link.wire import Sent, Wire
+from jobdeck_tui.text.format import id_words
+
+if TYPE_CHECKING:
+    from jobdeck_tui.client.drills import Drill
+    from jobdeck_tui.core.drill_words import Fault
 
 
 class Sender:
@@ -21,37 +25,41 @@ class Sender:
         self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[Effect | None], None]
     ) -> None:
         """Gives a verdict on an effect; ``then`` gets the effect as it is on record, None where it is not."""
-        self._wire.acts(f"verdict {verdict} on {key} of", job_id)
+        sent = self._wire.acts(f"verdict {verdict} on {key} of {id_words(job_id)}", job_id)
         self._wire.start(
-            self._wire.program, partial(self._judge, job_id, key, verdict, proof, then), "verdict"
+            self._wire.program, partial(self._judge, job_id, key, verdict, proof, then, sent), "verdict"
         )
 
     async def _judge(
-        self, job_id: str, key: str, verdict: str, proof: str | None, then: Callable[[Effect | None], None]
+        self,
+        job_id: str,
+        key: str,
+        verdict: str,
+        proof: str | None,
+        then: Callable[[Effect | None], None],
+        sent: Sent,
     ) -> None:
-        from jobdeck_tui.client.errors import ClientError, TimedOut
+        from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
             return
         effect = None
         try:
             effect = await self._wire.api.judge(job_id, key, verdict, proof=proof, reason="from the deck")
-        except TimedOut as error:
-            self._wire.deck.say(f"The verdict: {error.message}", "bad")
         except ClientError as error:
-            self._wire.deck.say(f"No verdict was given: {error.message}", "bad")
+            sent.failed("No verdict was given", error)
         else:
             said, resumes = effect.state.replace("_", " "), self._wire.deck.key("act.resume")
-            self._wire.deck.say(f"On record: {effect.name} {said}. {resumes} lets the job go on.", "notice")
+            sent.done(f"On record: {effect.name} {said}. {resumes} lets the job go on.")
         then(effect)
         self._wire.deck.fresh = True
 
     def resend(self, job_id: str, told: Notification, then: Callable[[], None]) -> None:
         """Tells a job's caller once more; ``then`` is called when that is on its way."""
-        self._wire.acts("resend", job_id)
-        self._wire.start(self._wire.program, partial(self._resend, job_id, told, then), "resend")
+        sent = self._wire.acts(f"resend {id_words(job_id)}", job_id)
+        self._wire.start(self._wire.program, partial(self._resend, job_id, told, then, sent), "resend")
 
-    async def _resend(self, job_id: str, told: Notification, then: Callable[[], None]) -> None:
+    async def _resend(self, job_id: str, told: Notification, then: Callable[[], None], sent: Sent) -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
@@ -59,11 +67,9 @@ class Sender:
         try:
             await self._wire.api.resend(job_id, told.id, reason="from the deck")
         except ClientError as error:
-            self._wire.deck.say(f"The caller is not told again: {error.message}", "bad")
+            sent.failed("The caller is not told again", error)
         else:
-            self._wire.deck.say(
-                f"{told.target} is told again that it {told.event}: see the record.", "notice"
-            )
+            sent.done(f"{told.target} is told again that it {told.event}: see the record.")
             then()
         self._wire.deck.fresh = True
 
@@ -88,30 +94,31 @@ class Sender:
             self._wire.deck.say(f"Saved {saving.path} ({saving.bytes} bytes, without content).", "notice")
         self._wire.deck.fresh = True
 
-    def start_drill(self, fault: Fault) -> None:
+    def start_drill(self, fault: "Fault") -> None:
         """Injects a fault."""
-        self._wire.acts(f"drill {fault.name}")
-        self._wire.start(self._wire.program, partial(self._drill, fault), "drill")
+        sent = self._wire.acts(f"drill {fault.name}" + (f" on {fault.target}" if fault.target else ""))
+        self._wire.start(self._wire.program, partial(self._drill, fault, sent), "drill")
 
-    async def _drill(self, fault: Fault) -> None:
+    async def _drill(self, fault: "Fault", sent: Sent) -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
             return
         try:
-            self._wire.deck.take_drill(
-                await self._wire.api.start_drill(fault.name, confirm=fault.name, target=fault.target)
-            )
+            drill = await self._wire.api.start_drill(fault.name, confirm=fault.name, target=fault.target)
         except ClientError as error:
-            self._wire.deck.say(f"The drill was not started: {error.message}", "bad")
+            sent.failed("The drill was not started", error)
+        else:
+            self._wire.deck.take_drill(drill)
+            sent.done(f"Injected: drill {drill.id}.")
         self._wire.deck.fresh = True
 
-    def heal_drill(self, drill: Drill) -> None:
+    def heal_drill(self, drill: "Drill") -> None:
         """Ends a drill's fault at once."""
-        self._wire.acts(f"heal drill {drill.id}")
-        self._wire.start(self._wire.program, partial(self._heal, drill), "drill")
+        sent = self._wire.acts(f"heal drill {drill.id}")
+        self._wire.start(self._wire.program, partial(self._heal, drill, sent), "drill")
 
-    async def _heal(self, drill: Drill) -> None:
+    async def _heal(self, drill: "Drill", sent: Sent) -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
@@ -119,9 +126,9 @@ class Sender:
         try:
             self._wire.deck.take_drill(await self._wire.api.heal_drill(drill.id))
         except ClientError as error:
-            self._wire.deck.say(f"The drill was not healed: {error.message}", "bad")
+            sent.failed("The drill was not healed", error)
         else:
-            self._wire.deck.say("Healed: the drill ends once all is well.", "notice")
+            sent.done("Healed: the drill ends once all is well.")
         self._wire.deck.fresh = True
 
     def pending(self) -> list[Tracked]:

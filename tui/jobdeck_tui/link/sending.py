@@ -4,13 +4,16 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from jobdeck_tui.client.bulk import BulkAnswer, BulkResult
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Tracked
 from jobdeck_tui.core.eligibility import Act
 from jobdeck_tui.deck_log import log
 from jobdeck_tui.link.wire import Wire
+
+if TYPE_CHECKING:
+    from jobdeck_tui.client.bulk import BulkAnswer, BulkResult
 
 REASON = "from the deck"
 """On record where the operator said none."""
@@ -56,13 +59,13 @@ class ActSender:
             self._resume_after.add(tracked.number)
         self.send_due()
 
-    def dry_run(self, act: Act, jobs: Sequence[Job], then: Callable[[BulkAnswer], None]) -> None:
+    def dry_run(self, act: Act, jobs: Sequence[Job], then: "Callable[[BulkAnswer], None]") -> None:
         """Asks what an act on these jobs would come to; ``then`` gets the answer, trouble is said."""
         self._wire.start(
             self._wire.program, partial(self._dry_run, act, jobs, then), "dry run", exclusive=True
         )
 
-    async def _dry_run(self, act: Act, jobs: Sequence[Job], then: Callable[[BulkAnswer], None]) -> None:
+    async def _dry_run(self, act: Act, jobs: Sequence[Job], then: "Callable[[BulkAnswer], None]") -> None:
         from jobdeck_tui.client.errors import ClientError
 
         if self._wire.api is None:
@@ -144,7 +147,7 @@ class ActSender:
             if past.number in numbers:
                 log.info("act: %s", past.line(deck.now(), deck.key))
 
-    def _take_result(self, tracked: Tracked, result: BulkResult | None) -> None:
+    def _take_result(self, tracked: Tracked, result: "BulkResult | None") -> None:
         deck, known = self._wire.deck, self._wire.deck.jobs.get(tracked.job_id)
         if result is None:
             deck.take_act(deck.acts.refused(tracked.number, "the server said nothing about it"))

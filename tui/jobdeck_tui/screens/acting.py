@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from jobdeck_tui.client.bulk import BulkAnswer
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Phase
 from jobdeck_tui.core.columns import forecast, left_seconds
@@ -16,6 +15,9 @@ from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
 from jobdeck_tui.screens.reason import ReasonDialog
 from jobdeck_tui.text.format import elapsed, id_words, instant, plural, short_id
+
+if TYPE_CHECKING:
+    from jobdeck_tui.client.bulk import BulkAnswer
 
 ACT_BINDINGS: list[BindingType] = [
     Binding("c", "act('cancel')", "Cancel"),
@@ -128,7 +130,7 @@ class ActingScreen(DeckScreen):
         """Many jobs: the number to type is the one that the server's dry run gave."""
         by_id = {job.job_id: job for job in jobs}
 
-        def told(answer: BulkAnswer) -> None:
+        def told(answer: "BulkAnswer") -> None:
             self.deck.hush()  # that it is being asked
             can = [by_id[one.job_id] for one in answer.results if one.ok and one.job_id in by_id]
             if self.app.screen is not self:

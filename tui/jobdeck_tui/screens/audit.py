@@ -15,6 +15,7 @@ from jobdeck_tui.widgets.virtual_table import Cell
 
 REFUSED = "refused:"
 ID_CELLS, WIDE_ID_CELLS, WIDE_FROM_COLUMNS = 12, 24, 110
+WIDE_ACT_FROM_COLUMNS = 140
 
 
 class AuditScreen(TableScreen):
@@ -32,7 +33,8 @@ class AuditScreen(TableScreen):
     COLUMNS = (
         Column("at", "WHEN", 9),
         Column("actor", "WHO", 9, 60),
-        Column("act", "ACT", 14),
+        Column("act", "ACT", 14, to_width=WIDE_ACT_FROM_COLUMNS - 1),
+        Column("act", "ACT", 20, WIDE_ACT_FROM_COLUMNS),
         Column("job", "JOB", ID_CELLS, to_width=WIDE_FROM_COLUMNS - 1),
         Column("job", "JOB", WIDE_ID_CELLS, WIDE_FROM_COLUMNS),
         Column("note", "RESULT", 0, 50),

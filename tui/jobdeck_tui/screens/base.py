@@ -49,6 +49,8 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """The frame; the body is the screen's own."""
         self._warn_around()
+        self._dim()
+        self._fit_breakpoints()
         yield StatusBar(id="status")
         yield Banner(id="banner")
         yield NewsLine(id="news")
@@ -60,6 +62,11 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     def compose_body(self) -> ComposeResult:
         """The screen's own widgets."""
         yield from ()
+
+    def on_screen_suspend(self) -> None:
+        """A dialog over it has keys of its own, and shows them."""
+        if self.stands:
+            self.query_one(KeyLine).refresh_keys()
 
     def on_screen_resume(self) -> None:
         """Shown again: everything may have changed meanwhile."""
@@ -77,12 +84,23 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         self.query_one(StatusBar).refresh_bar(self.deck, now, self.TITLE_WORDS)
         self.query_one(Banner).refresh_banner(self.deck)
         self.query_one(NewsLine).refresh_news(self.deck, now)
-        self.set_class(not self.deck.truth().live, "-stale")
+        self._dim()
         if self._warn_around():
             self.call_after_refresh(self.flush, everything=True)  # lines have another width now
         self.query_one(ActsLine).refresh_acts(self.deck, now)
         self.flush_body(now, everything=everything)
         self.query_one(KeyLine).refresh_keys()
+
+    def _fit_breakpoints(self) -> None:
+        """As Textual will once it knows the size, which the program knows already."""
+        points = zip(self.app.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True)
+        for cells, breakpoints in points:
+            self.add_class(max(one for one in breakpoints if one[0] <= cells)[1])
+
+    def _dim(self) -> None:
+        """What is not current is dimmed. Like the frame it is there from the first: each change of a class later
+        looks at the styles of all widgets again."""
+        self.set_class(not self.deck.truth().live, "-stale")
 
     def _warn_around(self) -> bool:
         """Frames the screen where acts reach production, or a fault is armed; whether that has just changed."""

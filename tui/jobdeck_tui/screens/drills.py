@@ -83,6 +83,7 @@ class DrillsScreen(DeckScreen):
                 shown.fault != found[self._chosen].name and self.size.height >= EXPLAINED_FROM_ROWS
             )
             rows = list(fault_rows(found, self._chosen, deck.armed_left(), pane.line_width, explain=explain))
+        pane.set_class(not deck.drills, "-alone")
         pane.show(rows)
         self.query_one("#drill", TextPane).show(self._drill())
 

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from jobdeck_tui.text.format import MEANINGS, state_glyph, state_word
-from jobdeck_tui.widgets.table_styles import MARKS
+from jobdeck_tui.widgets.table_styles import LOOKS
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 FILTER_HELP = (
@@ -79,7 +79,7 @@ class HelpScreen(ModalScreen[None]):
     def _sections(self) -> Iterator[tuple[str, list[Line]]]:
         yield f"Keys: {self._words}", [(f"{keys:<14}", "strong", words) for keys, words in self._keys()]
         states = [
-            (f"{state_glyph(state)} {state_word(state):<11}", state if state in MARKS else "warn", meaning)
+            (f"{state_glyph(state)} {state_word(state):<11}", state if state in LOOKS else "warn", meaning)
             for state, meaning in MEANINGS.items()
         ]
         yield "States", states

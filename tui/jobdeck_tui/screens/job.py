@@ -44,7 +44,7 @@ class JobScreen(JudgingScreen):
         Binding("shift+tab", "tab(-1)", "Previous tab", show=False),
         *ACT_BINDINGS,
         Binding("v", "verdict", "Verdict"),
-        Binding("enter", "view", "View"),
+        Binding("enter", "view", "View", key_display="enter"),
         Binding("s", "save", "Save"),
         Binding("f", "follow", "Follow"),
         Binding("C", "callback", "Tell the caller again"),
@@ -185,7 +185,9 @@ class JobScreen(JudgingScreen):
         if self.view.report is not None:
             pane.show_text(self.view.report)
         else:
-            pane.show([[(f" {self.view.report_missing or 'No report yet.'}", "faint")]])
+            ended = self.view.detail is not None and self.view.detail.job.finished
+            words = " It ended without a report." if ended else " No report yet."
+            pane.show([[(words, "faint")]])
 
     def _draw_tabs(self) -> None:
         view, log = self.view, self.query_one("#events", EventLog)

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Resize
+from textual.geometry import Size
 from textual.timer import Timer
 
 from jobdeck_tui.client.models import Job
@@ -70,6 +71,7 @@ class JobsScreen(ActingScreen):
 
     def compose_body(self) -> ComposeResult:
         """Counts, cluster, differences, list and preview, filter."""
+        self._fit(self.app.size)
         yield Counts(id="counts")
         yield TextLine(id="strip")
         yield TextLine(id="differences")
@@ -96,11 +98,14 @@ class JobsScreen(ActingScreen):
 
     def on_resize(self, event: Resize) -> None:
         """Room decides whether there is a preview, and where."""
-        wide = event.size.width >= PREVIEW_BESIDE_FROM_COLUMNS
-        self.set_class(wide, "-beside")
-        self.set_class(wide or event.size.height >= PREVIEW_FROM_ROWS, "-preview")
-        self.set_class(event.size.height < SMALL_ROWS, "-small")
+        self._fit(event.size)
         self._rest()
+
+    def _fit(self, size: Size) -> None:
+        wide = size.width >= PREVIEW_BESIDE_FROM_COLUMNS
+        self.set_class(wide, "-beside")
+        self.set_class(wide or size.height >= PREVIEW_FROM_ROWS, "-preview")
+        self.set_class(size.height < SMALL_ROWS, "-small")
 
     def offer(self, job_id: str) -> bool:
         """Puts the cursor on a job unless the operator has just moved it; False where it stays."""
@@ -127,14 +132,15 @@ class JobsScreen(ActingScreen):
         deck, jobs, table = self.deck, self.deck.job_list, self.table
         covered = self.app.screen is not self
         self.program.link.pager.look(table.cursor, self._answered_with_rows)
-        if everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
+        if arranged := everything or (jobs.due(now) and not covered and deck.selection.anchor is None):
             table.set_rows(jobs.arrange(now))
         changed = deck.drain_changed()
         if everything:
             table.redraw()
         elif changed and not jobs.frozen:
             table.refresh_rows(changed)
-        if now - self._ticked >= 1.0 or now < self._ticked:
+        # Together where both are due: the lines are then drawn once.
+        if arranged or now - self._ticked >= 1.0 or now < self._ticked:
             self._ticked = now
             table.refresh_rows({row_id for row_id in table.visible_ids() if self._counts_down(row_id)})
         table.set_marked(deck.selection.marked)

@@ -7,6 +7,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from jobdeck_tui.core.acts import Tracked
+from jobdeck_tui.core.errands import Errand
 from jobdeck_tui.text.format import clock
 from jobdeck_tui.widgets.acts_line import LOOKS
 from jobdeck_tui.widgets.text_pane import Row, TextPane
@@ -36,10 +38,11 @@ class MyActsScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Writes the page."""
         rows: list[Row] = [[(" My acts in this session", "strong"), ("      esc back", "faint")]]
-        acts, now = self._deck.acts.history(), self._deck.now()
-        for tracked in acts:
-            line = tracked.line(now, self._deck.key)
-            rows.append([(f" {clock(tracked.requested_at)}  ", "faint"), (line, LOOKS[tracked.phase])])
+        now = self._deck.now()
+        acts: list[Tracked | Errand] = [*self._deck.acts.history(), *self._deck.errands.history()]
+        for act in sorted(acts, key=lambda act: act.requested_at, reverse=True):
+            line = act.line(now, self._deck.key)
+            rows.append([(f" {clock(act.requested_at)}  ", "faint"), (line, LOOKS[act.phase])])
         if not acts:
             rows.append([(" None yet.", "faint")])
         self.query_one(TextPane).show(rows)

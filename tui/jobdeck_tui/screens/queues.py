@@ -1,4 +1,4 @@
-"""Queues: how deep, how old, how fast; one is paused and let go on from here."""
+"""Queues: how deep, how old, how fast; one is paused and unpaused from here."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -26,7 +26,7 @@ class QueuesScreen(TableScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Its jobs", key_display="enter"),
         Binding("p", "pause", "Pause"),
-        Binding("r", "resume", "Resume"),
+        Binding("r", "unpause", "Unpause"),
         *TABLE_BINDINGS,
     ]
     COLUMNS = (
@@ -100,11 +100,11 @@ class QueuesScreen(TableScreen):
         return next((queue for queue in self.deck.queues.items or () if queue.name == name), None)
 
     def hides(self, binding: Binding) -> bool:
-        """Pausing is offered for an open queue, resuming for a paused one."""
+        """Pausing is offered for an open queue, unpausing for a paused one."""
         queue = self._queue(self.table.cursor_id)
         if binding.action == "pause":
             return queue is None or queue.paused
-        if binding.action == "resume":
+        if binding.action == "unpause":
             return queue is None or not queue.paused
         return binding.action == "open" and queue is None
 
@@ -112,8 +112,8 @@ class QueuesScreen(TableScreen):
         """Lets nothing of the queue start."""
         self._set(paused=True)
 
-    def action_resume(self) -> None:
-        """Lets the queue go on."""
+    def action_unpause(self) -> None:
+        """Lets the queue's jobs start again."""
         self._set(paused=False)
 
     def _set(self, *, paused: bool) -> None:
@@ -130,7 +130,7 @@ class QueuesScreen(TableScreen):
             do = partial(
                 self.program.link.operations.set_paused, queue.name, paused=paused, then=self.read_again
             )
-            self.sure("pause" if paused else "resume", queue.name, notes, do, what="queue")
+            self.sure("pause" if paused else "unpause", queue.name, notes, do, what="queue")
         self.flush_acts()
 
     def action_open(self) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SHEETS = [HERE / name for name in ("deck.tcss", "lines.tcss", "screens.tcss")]
+SHEETS = [HERE / name for name in ("deck.tcss", "screens.tcss")]
 
 # Okabe and Ito's colours, told apart with any common colour blindness; signs and words carry the meaning too.
 VARIABLES = {

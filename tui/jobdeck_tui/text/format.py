@@ -5,6 +5,7 @@ Every glyph here is one cell wide in Rich, in tmux and in CJK locales; a word al
 
 import unicodedata
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from .sanitise import CUT
 
@@ -182,6 +183,7 @@ def cells(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_cell, text))
 
 
+@lru_cache(maxsize=4096)
 def _cell(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me"):
         return 0

@@ -204,7 +204,7 @@ class EventLog(LineView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the view."""
-        width, base = self.line_width, self.look("row")
+        width, base = self.line_width, self.rich_style
         if self.unseen and y == self.size.height - 1:
             text = fit(f"▼ {self.unseen} new ({self._key('follow')} to follow)", width, right=True)
             return Strip([Segment(text, base + self.look("strong"))])

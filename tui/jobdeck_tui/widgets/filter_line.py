@@ -93,6 +93,12 @@ class FilterInput(Input):
         self.cursor_position = len(self.value)
 
 
+class HoldsLine(TextLine):
+    """What holds, or what is wrong with what was typed: that is shown whole."""
+
+    RESIZES = True
+
+
 class FilterLine(Vertical):
     """Hidden while there is nothing to say; otherwise what is filtered and how much of it is shown."""
 
@@ -121,7 +127,7 @@ class FilterLine(Vertical):
 
     def compose(self) -> ComposeResult:
         """What holds, and the place to type."""
-        yield TextLine(id="holds")
+        yield HoldsLine(id="holds")
         yield FilterInput(self._complete, self._enter, self.close, self._offer, self._history)
 
     def on_mount(self) -> None:
@@ -170,7 +176,9 @@ class FilterLine(Vertical):
             pieces = [(f" {self._error}", "bad")]
         elif self._open:
             pieces = [(f" {self._advice or self._hint}", "faint")]
-        self.query_one("#holds", TextLine).show(pieces)
+        holds = self.query_one("#holds", HoldsLine)
+        holds.set_class(bool(self._error), "-wrong")
+        holds.show(pieces)
         self.display = self._open or bool(pieces)
 
     @on(Input.Changed)

@@ -16,6 +16,9 @@ class KeyLine(TextLine):
         """Reads the screen's bindings again."""
         keys: dict[str, tuple[str, str]] = {}
         screen = cast("DeckScreen", self.screen)
+        if screen is not self.app.screen:
+            self.show([])  # under a dialog none of them does anything
+            return
         for _, binding, enabled, _ in screen.active_bindings.values():
             if binding.show and enabled and not screen.hides(binding):
                 keys.setdefault(binding.action, (self.app.get_key_display(binding), binding.description))

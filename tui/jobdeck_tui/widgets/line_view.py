@@ -1,19 +1,17 @@
 """The base of the widgets that draw line by line: named looks, and nothing wider than the view."""
 
-from typing import ClassVar
-
-from rich.style import Style
+from rich.style import Style as RichStyle
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
+from textual.style import Style
 
-from jobdeck_tui.widgets.table_styles import COMPONENTS, PREFIX
+from jobdeck_tui.widgets.table_styles import LOOKS, WITHOUT_COLOUR
 
 
 class LineView(ScrollView, inherit_bindings=False):
     """A scrolling view whose lines are made by ``render_line``; keys are its screen's affair."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     ALLOW_SELECT = False
 
     virtual_size = Reactive(Size(0, 0))
@@ -21,7 +19,7 @@ class LineView(ScrollView, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's own name)
         super().__init__(id=id)
-        self._looks: dict[str, Style] = {}
+        self._looks: dict[str, RichStyle] = {}
 
     @property
     def line_width(self) -> int:
@@ -42,11 +40,16 @@ class LineView(ScrollView, inherit_bindings=False):
         elif self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = count
 
-    def look(self, name: str) -> Style:
-        """The style of a look (a key of ``MARKS``, or one of the row styles)."""
+    def look(self, name: str) -> RichStyle:
+        """The style of a look (a key of ``LOOKS``), to be laid over the view's own ``rich_style``.
+
+        Textual's component classes would say the same in its style sheet, and each of them cost a node whose rules
+        are looked up again for every view at every change of class or focus.
+        """
         style = self._looks.get(name)
         if style is None:
-            style = self._looks[name] = self.get_component_rich_style(PREFIX + name, partial=name != "row")
+            plain = WITHOUT_COLOUR.get(name) if self.app.no_color else None
+            style = self._looks[name] = Style.parse(plain or LOOKS[name]).rich_style
         return style
 
     def notify_style_update(self) -> None:

@@ -9,10 +9,16 @@ if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
 
+OTHERS_EVERY_SECONDS = 1.0
+"""A line that changes more often cannot be read."""
+
+
 class NewsLine(TextLine):
     """Alerts in words and counts, with the keys for them; the acts of others where there is room."""
 
     RESIZES = True
+    _others = ""
+    _others_at = float("-inf")
 
     def refresh_news(self, deck: "Deck", now: float) -> None:
         """Draws the line."""
@@ -23,8 +29,10 @@ class NewsLine(TextLine):
                 (f" since {clock(deck.alerts.since)}Z", "faint"),
                 (f"   {deck.key('alerts')} shows them, {deck.key('acknowledge')}: seen ", "strong"),
             ]
-        if others := deck.company.line(now):
-            others = f" {others} "
+        if not self._others or not 0 <= now - self._others_at < OTHERS_EVERY_SECONDS:
+            self._others, self._others_at = deck.company.line(now), now
+        if self._others:
+            others = f" {self._others} "
             free = (self.size.width or 80) - sum(cells(text) for text, _ in pieces)
             if not pieces or cells(others) <= free:
                 pieces.append((others, "notice"))

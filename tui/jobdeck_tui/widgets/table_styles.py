@@ -1,29 +1,15 @@
-"""The names of the styles a line can have; their looks are in ``styles/lines.tcss``."""
+"""The looks that text can have: what pieces, cells and lines name, in the words of Textual's styles."""
 
 from jobdeck_tui.client.models import STATES
 
-PREFIX = "line--"
-NAMES = (
-    *STATES,
-    "row",
-    "header",
-    "cursor",
-    "marked",
-    "soon",
-    "over",
-    "faint",
-    "strong",
-    "warn",
-    "good",
-    "bad",
-    "notice",
-    "reverse",
-)
-COMPONENTS = {PREFIX + name for name in NAMES}
-
-MARKS = {
+LOOKS = {
     **{state: f"$state-{state}" for state in STATES},
+    "held": "bold $state-held",
+    "failed": "bold $state-failed",
     "": "",
+    "header": "bold underline $faint",
+    "cursor": "bold $foreground on $cursor-ground",
+    "marked": "bold",
     "soon": "bold $state-queued",
     "over": "bold underline $state-failed",
     "faint": "$faint",
@@ -34,4 +20,5 @@ MARKS = {
     "notice": "italic $state-held",
     "reverse": "reverse",
 }
-"""The same looks for single-line widgets, whose text is ``Content``."""
+WITHOUT_COLOUR = {"cursor": "reverse", "faint": "dim"}
+"""Where a line's look is told by its colour alone."""

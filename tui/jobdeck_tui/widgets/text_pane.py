@@ -15,38 +15,54 @@ SIDE_STEP = 20
 
 
 def wrapped(row: Row, width: int) -> list[list[Piece]]:
-    """A row as one or more rows of at most ``width`` cells, broken at spaces where there are any."""
-    if sum(cells(text) for text, _ in row) <= width or width < 2:
+    """A row as one or more rows of at most ``width`` cells, broken at spaces where there are any.
+
+    It goes on below the beginning of the piece that was broken, in the left half: what is a column stays one.
+    """
+    if width < 2 or sum(len(text) for text, _ in row) <= width // 2:  # no sign takes more than two cells
         return [list(row)]
     whole = "".join(text for text, _ in row)
     indent = min(len(whole) - len(whole.lstrip(" ")), width // 2)
     rows: list[list[Piece]] = [[]]
     free = width
     for text, look in row:
-        rest = text
-        while rest:
-            head, rest = _break(rest, free, fresh=free >= width - indent)
-            if head:
-                rows[-1].append((head, look))
-                free -= cells(head)
-            if rest:
+        column = width - free + len(text) - len(text.lstrip(" "))
+        if len(rows) == 1 and column <= width // 2:
+            indent = max(indent, column)
+        at = 0
+        while at < len(text):
+            end, begin = _break(text, at, free, fresh=free >= width - indent)
+            if end > at:
+                rows[-1].append((text[at:end], look))
+                free -= cells(text[at:end])
+            at = begin
+            if at < len(text):
                 rows.append([(" " * indent, "")])
                 free = width - indent
     return rows
 
 
-def _break(text: str, free: int, *, fresh: bool) -> tuple[str, str]:
-    if cells(text) <= free:
-        return text, ""
-    taken = cut = 0
-    for cut, character in enumerate(text):  # noqa: B007 (used after the loop)
-        taken += cells(character)
-        if taken > free:
-            break
-    space = text.rfind(" ", 0, cut + 1)
-    if space > 0:
-        return text[:space], text[space + 1 :]
-    return (text[:cut] or text[:1], text[max(cut, 1) :]) if fresh else ("", text)
+def _break(text: str, at: int, free: int, *, fresh: bool) -> tuple[int, int]:
+    """Where what begins ``at`` ends in so many free cells, and where the next row begins."""
+    end = _end(text, at, free)
+    if end == len(text):
+        return end, end
+    space = text.rfind(" ", at, end + 1)
+    if space > at:
+        return space, space + 1
+    end = max(end, at + 1) if fresh else at
+    return end, end
+
+
+def _end(text: str, at: int, free: int) -> int:
+    """How far the cells reach; a line of a megabyte is looked at once, not once for each of its rows."""
+    if text.isascii():
+        return min(at + free, len(text))
+    for end in range(at, len(text)):
+        free -= cells(text[end])
+        if free < 0:
+            return end
+    return len(text)
 
 
 class TextPane(LineView, can_focus=True):
@@ -112,7 +128,7 @@ class TextPane(LineView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the view."""
-        base = self.look("row")
+        base = self.rich_style
         number = self.scroll_offset.y + y
         if number >= len(self._drawn):
             return Strip.blank(self.line_width, base)

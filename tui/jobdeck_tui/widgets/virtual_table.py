@@ -6,6 +6,7 @@ the list), the time of the last such change is known, so that an act on a row th
 """
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -45,6 +46,11 @@ class TableColumn(Protocol):
 
 
 Columns = Sequence[TableColumn]
+
+
+class _Drawn(NamedTuple):
+    cells: Sequence[Cell]
+    strip: Strip
 
 
 class VirtualTable(LineView, can_focus=True):
@@ -88,8 +94,9 @@ class VirtualTable(LineView, can_focus=True):
         self._touched = False
         self._slid_at = float("-inf")
         self._moved_at = float("-inf")
-        self._marked: Collection[str] = frozenset()
-        self._strips: dict[tuple[str, bool], Strip] = {}
+        self._marked: frozenset[str] = frozenset()
+        self._drawn: dict[tuple[str, bool, bool], _Drawn] = {}
+        """Lines by their id, and whether they are marked and under the cursor."""
         self._columns: Columns = ()
 
     @property
@@ -124,6 +131,8 @@ class VirtualTable(LineView, can_focus=True):
 
     def set_rows(self, ids: Sequence[str]) -> None:
         """Shows ``ids`` in this order; the cursor stays on its id, and its line where it was."""
+        if ids == self._ids:
+            return
         before = self.cursor_id
         line = self._cursor - self.scroll_offset.y
         self._ids = ids
@@ -138,25 +147,29 @@ class VirtualTable(LineView, can_focus=True):
         self.refresh()
 
     def refresh_rows(self, ids: Collection[str]) -> None:
-        """Draws these rows again, if they are in view."""
-        for row_id in ids:
-            self._strips.pop((row_id, False), None)
-            self._strips.pop((row_id, True), None)
-        top = self.scroll_offset.y
+        """Draws these rows again, if they are in view and any cell is another."""
         wanted = ids if isinstance(ids, (set, frozenset, dict)) else set(ids)
+        for key in [key for key in self._drawn if key[0] in wanted]:
+            if self._drawn[key].cells != self._cells(key[0], self._columns):
+                del self._drawn[key]
+        top = self.scroll_offset.y
         for line, row_id in enumerate(self.visible_ids()):
-            if row_id in wanted:
+            if row_id in wanted and self._key(top + line) not in self._drawn:
                 self._refresh_index(top + line)
 
     def set_marked(self, marked: Collection[str]) -> None:
         """Marks exactly these ids."""
-        changed = set(marked) ^ set(self._marked)
-        self._marked = frozenset(marked)
-        self.refresh_rows(changed)
+        if self._marked != marked:
+            changed = self._marked ^ frozenset(marked)
+            self._marked = frozenset(marked)
+            top = self.scroll_offset.y
+            for line, row_id in enumerate(self.visible_ids()):
+                if row_id in changed:
+                    self._refresh_index(top + line)
 
     def redraw(self) -> None:
         """Forgets every drawn line: columns, styles or the meaning of all cells changed."""
-        self._strips.clear()
+        self._drawn.clear()
         self._columns = ()
         self.refresh()
 
@@ -234,7 +247,7 @@ class VirtualTable(LineView, can_focus=True):
     def notify_style_update(self) -> None:
         """Drawn lines carry their styles."""
         super().notify_style_update()
-        self._strips.clear()
+        self._drawn.clear()
 
     def render_line(self, y: int) -> Strip:
         """One line of the view: the header, a row, or nothing."""
@@ -245,33 +258,40 @@ class VirtualTable(LineView, can_focus=True):
             return self._header(width)
         index = self.scroll_offset.y + y - 1
         if index >= len(self._ids):
-            return Strip.blank(width, self.look("row"))
+            return Strip.blank(width, self.rich_style)
+        key = self._key(index)
+        drawn = self._drawn.get(key)
+        if drawn is None:
+            if len(self._drawn) > STRIPS_KEPT_MAX:
+                self._drawn.clear()
+            cells = self._cells(key[0], self._columns)
+            drawn = self._drawn[key] = _Drawn(cells, self._row(cells, width, *key[1:]))
+        return drawn.strip
+
+    def _key(self, index: int) -> tuple[str, bool, bool]:
         row_id = self._ids[index]
-        key = (row_id, index == self._cursor)
-        strip = self._strips.get(key)
-        if strip is None:
-            if len(self._strips) > STRIPS_KEPT_MAX:
-                self._strips.clear()
-            strip = self._strips[key] = self._row(row_id, width, under_cursor=key[1])
-        return strip
+        return row_id, row_id in self._marked, index == self._cursor
 
     def _header(self, width: int) -> Strip:
-        style = self.look("row") + self.look("header")
+        style = self.rich_style + self.look("header")
         text = "   " + " ".join(fit(c.title, c.width, right=c.right) for c in self._columns)
         return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
-    def _row(self, row_id: str, width: int, *, under_cursor: bool) -> Strip:
-        base = self.look("row")
-        if row_id in self._marked:
+    def _row(self, cells: Sequence[Cell], width: int, marked: bool, under_cursor: bool) -> Strip:  # noqa: FBT001
+        base = self.rich_style
+        if marked:
             base += self.look("marked")
         if under_cursor:
             base += self.look("cursor")
-        segments = [Segment(" ☑ " if row_id in self._marked else "   ", base)]
-        for column, cell in zip(self._columns, self._cells(row_id, self._columns), strict=True):
+        pieces = [(" ☑ " if marked else "   ", base)]
+        for column, cell in zip(self._columns, cells, strict=True):
             style = base + self.look(cell.style) if cell.style and not under_cursor else base
             # The padding has the row's own style: underlines belong to the words only.
             text = fit(cell.text, column.width, right=column.right)
             words = text.strip(" ")
             before, _, after = text.partition(words) if words else ("", "", text)
-            segments += [Segment(before, base), Segment(words, style), Segment(after + " ", base)]
+            pieces += [(before, base), (words, style), (after + " ", base)]
+        # What looks alike is one piece: each one costs again on its way to the terminal.
+        runs = groupby((piece for piece in pieces if piece[0]), key=lambda piece: piece[1])
+        segments = [Segment("".join(text for text, _ in run), style) for style, run in runs]
         return Strip(segments).adjust_cell_length(width, base)
