@@ -168,7 +168,7 @@ class JobsScreen(ActingScreen):
     def _flush_lines(self) -> None:
         deck = self.deck
         counts = deck.counts()
-        self.query_one(Counts).refresh_counts(counts)
+        self.query_one(Counts).refresh_counts(counts, known=deck.overview is not None)
         words = strip(deck.overview, deck.picture, deck.workers(), self.size.width)
         self.query_one("#strip", TextLine).show(words)
         differences = deck.differences()
