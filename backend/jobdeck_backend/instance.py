@@ -66,6 +66,15 @@ def backend_name(state_dir: Path) -> str:
         raise StartRefused(reason, EXIT_NOT_WRITABLE) from None
 
 
+def _holder(lock_file: int) -> str:
+    """The instance that holds the lock, in words: it may not answer yet, or be just about to write who it is."""
+    try:
+        said = json.loads(os.pread(lock_file, 4096, 0))
+        return f"pid {int(said['pid'])}, {said['url'] or 'starting'}"
+    except (ValueError, KeyError, TypeError, OSError):
+        return "starting"
+
+
 class InstanceLock:
     """Held from start to end; the kernel lets go of it whatever way the process ends."""
 
@@ -85,9 +94,9 @@ class InstanceLock:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self._file, 4096, 0).decode("utf-8", "replace").strip() or "starting"
             raise StartRefused(
-                f"another jobdeck runs on {state_dir} ({holder}); attach to it, or name another --state-dir",
+                f"another backend runs on {state_dir} ({_holder(self._file)}); 'jobdeck' opens the deck on it; "
+                "to start one beside it, name another --state-dir",
                 EXIT_IN_USE,
             ) from None
         try:

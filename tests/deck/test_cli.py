@@ -153,7 +153,8 @@ def test_a_start_that_fails_passes_its_exit_code_and_its_sentence_through(state_
     done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (10, "")
     pid = json.loads((state_dir / "jobdeck.lock").read_text())["pid"]
-    assert str(pid) in done.stderr
+    assert f"(pid {pid}, http://127.0.0.1:" in done.stderr
+    assert "'jobdeck' opens the deck on it" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

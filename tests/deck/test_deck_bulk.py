@@ -152,6 +152,9 @@ def test_the_command_line_acts_on_all_that_match_only_in_the_number_that_was_see
     for number in range(3):
         asyncio.run(submit(url, f"lines-{number}", WAITS, queue="still"))
     cancel = ["cancel", "--matching", "id:lines*", "--server", url]
+    for count in ((), ("--count", "0")):
+        assert run(["cancel", "--matching", "id:nobody*", "--server", url, *count]) == 0
+        assert capsys.readouterr().out == "Nothing was done: there is no job that cancel can be done to.\n"
     assert run(cancel) == 0
     out = capsys.readouterr().out.splitlines()
     assert sum("eligible" in line for line in out) == 3

@@ -189,7 +189,7 @@ def test_r27_i5_dropped_readers_come_back_and_miss_nothing(backend: RunningBacke
         drill = to_its_end(backend, inject(backend, "stream-drop"))
         told = [reader.result(40) for reader in readers]
     steps = steps_of(drill)
-    assert steps["injected"]["text"].startswith("6 connections dropped")
+    assert steps["injected"]["text"].startswith("connections dropped: 6,")
     assert steps["reconnected"]["verdict"] in {"ok", "late"}
     assert steps["missing"]["text"].startswith("0 events missing")
     assert steps["twice"]["text"] == "0 events sent twice"

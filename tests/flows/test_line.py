@@ -46,6 +46,7 @@ def test_a_job_moved_up_in_the_backlog_starts_before_its_equals(backend: Running
     assert started[third] < started[second]
     late = backend.act(third, "priority", priority=0)
     assert (late.status_code, late.json()["detail"]["code"]) == (409, "not_eligible")
+    assert "has ended (succeeded): it has no place in the line" in late.json()["detail"]["message"]
     assert backend.act(first, "priority", priority=1001).status_code == 422
 
 

@@ -1,6 +1,5 @@
 """Whoever submits jobs and acts on them while the storm goes on, and asks again where no answer came."""
 
-import json
 import random
 import threading
 import time
@@ -30,8 +29,8 @@ class Caller(threading.Thread):
     def run(self) -> None:
         """Go on until told to stop; what was begun is submitted to its end."""
         while not self.stopping.wait(SUBMIT_EVERY_S):
-            job_id, stages, body = self._workload.next()
-            request = {"agent_type": "probe", "input": json.dumps({"stages": stages}), **body}
+            request = self._workload.next()
+            job_id = request["job_id"]
             self._until_answered(lambda url, request=request: _accepted(url, request))
             self._workload.accepted[job_id] = time.time()
             if len(self._stand.readers) < READERS:

@@ -20,6 +20,7 @@ RESTART_S = 0.5
 DELAY_S, GAP_S = 0.05, 0.15
 STEPS_S = ("3600", "-3600", "0")
 STEPPED = Path(__file__).parent / "stepped"
+WORKFLOWS = Path(__file__).parent / "langgraph.json"
 IMPATIENT = {
     "JOBDECK_HEARTBEAT_S": "0.5",
     "JOBDECK_HEARTBEAT_STALE_S": "3",
@@ -73,10 +74,11 @@ class Stand:
         self.readers: list[Reader] = []
         self.database = directory / "first" / "jobdeck.db"
         port = _free_port()
-        self.first = Keeper(directory / "first", "--scheduler-port", str(port))
+        graphs = ("--workflows", str(WORKFLOWS))
+        self.first = Keeper(directory / "first", "--scheduler-port", str(port), *graphs)
         self.first.backend.wait_for_dask(timeout_s=60)
         cluster = f"tcp://127.0.0.1:{port}"
-        shared = ("--db-url", f"sqlite:///{self.database}", "--scheduler-address", cluster)
+        shared = ("--db-url", f"sqlite:///{self.database}", "--scheduler-address", cluster, *graphs)
         self.keepers = [self.first, Keeper(directory / "second", *shared)]
         self._lasting: list[threading.Thread] = []
 

@@ -1,7 +1,8 @@
 """What must hold when a storm is over: every promise that rows, journals and streams can show."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tests.running_backend import RunningBackend
 from tests.storm.readers import Reader
@@ -15,13 +16,21 @@ def broken_promises(backend: RunningBackend, workload: Workload, readers: Iterab
     """Each one that is broken, in words."""
     broken = [f"fsck: {one.invariant} {one.job_id}: {one.text}" for one in backend.violations()]
     for job_id, names in workload.stages.items():
-        broken += [f"{job_id}: {what}" for what in _of_job(backend, job_id, names, workload.accepted[job_id])]
+        journal = backend.journal(job_id, workload.workflows[job_id])
+        found = _of_job(backend, job_id, names, journal, workload.accepted[job_id])
+        broken += [f"{job_id}: {what}" for what in found]
     for reader in readers:
         broken += _of_reader(backend, reader)
     return broken
 
 
-def _of_job(backend: RunningBackend, job_id: str, names: Sequence[str], accepted_at: float) -> list[str]:
+def _of_job(
+    backend: RunningBackend,
+    job_id: str,
+    names: Sequence[str],
+    journal: Sequence[Mapping[str, Any]],
+    accepted_at: float,
+) -> list[str]:
     record, broken = backend.record(job_id), []
     if abs(record.accepted_at - accepted_at) > CLOCK_S:
         broken.append(f"R11 was accepted {record.accepted_at - accepted_at:+.1f} s beside the true time")
@@ -33,7 +42,6 @@ def _of_job(backend: RunningBackend, job_id: str, names: Sequence[str], accepted
         broken.append(f"I6 completed a stage twice: {[run.node for run in runs]}")
     if record.status == "success" and set(done) != set(names):
         broken.append(f"I6 succeeded with {list(done)} of {list(names)}")
-    journal = backend.journal(job_id)
     broken += [
         f"R20 {line['stage']} ran again in attempt {line['attempt']}"
         for line in journal

@@ -146,6 +146,13 @@ def test_several_licences_in_one_file_are_all_found_and_need_not_be_modified():
     assert codes(findings) >= {"sublicense", "include-notice-file", "no-misrepresentation"}
 
 
+def test_part_of_a_licence_that_asks_for_something_elsewhere_is_not_called_public_domain():
+    findings = review(texts.MIT.partition("subject to the following conditions")[0])
+    assert findings["licence"] == "MIT"
+    assert not any(item["group"] == "condition" for item in findings["obligations"])
+    assert findings["category"] == "permissive"
+
+
 def test_a_document_that_only_speaks_of_licences_is_unknown_and_says_of_which():
     findings = review("This is made available under the terms of the Apache License or the MIT License.")
     assert findings["licence"] == findings["category"] == "unknown"

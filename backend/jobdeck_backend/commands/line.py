@@ -17,9 +17,10 @@ def prioritise(priority: int) -> Perform:
     A job that Dask holds already goes back to the backlog, since Dask keeps the order it was given.
     """
 
-    def perform(tx: Connection, _admission: Admission, job: Job, by: By) -> str:
+    def perform(tx: Connection, admission: Admission, job: Job, by: By) -> str:
         if job.status is not Status.SUBMITTED:
-            raise NotEligible(f"job {job.job_id} is {job.status}: it has no place in the line")
+            how = f"has ended ({admission.outcome})" if job.status.terminal else "runs"
+            raise NotEligible(f"job {job.job_id} {how}: it has no place in the line")
         jobs.update_job(tx, job, priority=priority, version=job.version + 1)
         dispatch.take_back(tx, [job.job_id])
         text = f"priority moved from {job.priority} to {priority} by {by.actor}"

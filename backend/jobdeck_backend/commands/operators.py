@@ -97,10 +97,10 @@ def cancel(tx: Connection, _admission: Admission, job: Job, by: By) -> str:
     return "cancel requested" if running else "cancelled"
 
 
-def expire(tx: Connection, _admission: Admission, job: Job, by: By) -> str:
+def expire(tx: Connection, admission: Admission, job: Job, by: By) -> str:
     """End an unfinished job's usefulness now."""
     if job.status.terminal:
-        raise NotEligible(f"job {job.job_id} is finished already ({job.status})")
+        raise NotEligible(f"job {job.job_id} is finished already ({admission.outcome})")
     why = "by operator" + (f": {by.reason}" if by.reason else "")
     execution.expire(tx, job, now=by.now, actor=by.actor, reason=why)
     return "expired"

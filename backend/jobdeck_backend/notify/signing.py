@@ -24,8 +24,8 @@ def load_secret(settings: Settings) -> bytes:
         return configured.encode()
     if settings.db_url is not None:
         log.warning(
-            "callbacks are signed with a secret of this backend's own; those of other backends on the database "
-            "have theirs: JOBDECK_CALLBACK_SECRET is one for all"
+            "callbacks are signed with this backend's own secret, and those of other backends on its database "
+            "with theirs; JOBDECK_CALLBACK_SECRET, set to the same for all, makes it one"
         )
     path = settings.callback_secret_path
     try:

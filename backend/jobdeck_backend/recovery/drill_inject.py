@@ -59,7 +59,7 @@ class Dropped(Injection):
     def inject(self) -> str:
         """Drop them."""
         others = self._readers.drop()
-        return f"{others} connections dropped, and {len(self._readers.all)} readers of the drill's own"
+        return f"connections dropped: {others}, and of the drill's own readers: {len(self._readers.all)}"
 
     async def end(self) -> None:
         """Let the drill's own readers go."""

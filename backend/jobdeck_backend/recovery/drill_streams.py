@@ -153,7 +153,7 @@ class StreamDrop(Watch):
             return Nothing("no job is unfinished: the drill has nothing to read")
         if any(one.connections < 2 for one in self._readers.all):
             return None
-        return f"{len(self._readers.all)} readers of the drill are back, each from its cursor"
+        return f"readers of the drill that are back, each from its cursor: {len(self._readers.all)}"
 
     def _others_back(self, _tx: Connection) -> str | Nothing | None:
         before = self._readers.others_before

@@ -4,6 +4,7 @@ import click
 
 from jobdeck_tui.client import bulk
 from jobdeck_tui.client.api import OPS, Api
+from jobdeck_tui.text.format import plural
 
 from .exits import OK, REFUSED, Exit
 from .output import print_json, print_line
@@ -32,10 +33,8 @@ async def act_on_matching(
         said = bulk.bulk_answer(answer)
         versions = {one.job_id: one.version for one in said.results if one.ok and one.version is not None}
         if count is not None and count != len(versions):
-            raise Exit(
-                REFUSED,
-                f"Nothing was done: {act} can be done to {len(versions)} jobs, not to {count}. Look again.",
-            )
+            jobs = plural(len(versions), "job")
+            raise Exit(REFUSED, f"Nothing was done: {act} can be done to {jobs}, not to {count}. Look again.")
         if count and versions:
             body = {**asked, "ids": list(versions), "versions": versions}
             answer = await api.http.post(f"{OPS}/jobs/bulk", body)
@@ -45,9 +44,15 @@ async def act_on_matching(
         return OK
     for one in said.results:
         print_line(f"{one.job_id} {one.code.replace('_', ' ')}: {one.message}")
-    if count is None:
-        print_line(f"A dry run, nothing was done. To do it: --count {len(versions)}")
+    if count is None or not said.results:
+        print_line(_dry_run_words(act, len(versions)))
     return OK if count is None or all(one.ok for one in said.results) else REFUSED
+
+
+def _dry_run_words(act: str, jobs: int) -> str:
+    if not jobs:
+        return f"Nothing was done: there is no job that {act} can be done to."
+    return f"A dry run, nothing was done. To do it: --count {jobs}"
 
 
 def check(jobs: tuple[str, ...], matching: str | None, count: int | None, version: int | None) -> None:

@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 @click.command("drill")
-@click.argument("fault", type=click.Choice(FAULTS))
+@click.argument("fault", metavar="FAULT", type=click.Choice(FAULTS))
 @click.option("--target", "worker", metavar="WORKER", help="The worker meant (default: the busiest).")
 @click.option("--yes", is_flag=True, help="Do not ask for the fault's name.")
 @json_option

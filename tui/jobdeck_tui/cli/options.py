@@ -75,7 +75,7 @@ def server_url(
     except (httpx.InvalidURL, ValueError):  # among the latter, names that cannot be looked up
         usable = False
     if not usable:
-        raise click.BadParameter("write it as http://host:port")
+        raise click.BadParameter("write it as http://host:port.")
     return value.rstrip("/")
 
 
@@ -94,7 +94,9 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
         return Target(url, state_dir, found)
     if profile is not None:
         known = ", ".join(config.profiles) or f"none, see {path}"
-        raise click.BadParameter(f"there is no profile {profile}; there are: {known}", param_hint="--profile")
+        raise click.BadParameter(
+            f"there is no profile {profile}; there are: {known}.", param_hint="--profile"
+        )
     return Target(None, state_dir)
 
 

@@ -64,7 +64,8 @@ def list_command(
     )
     for job in shown:
         print_line(_line(job, now))
-    print_line(f"{len(shown)} of {matching} matching, {total} in all.")
+    matched = f"{len(shown)} of {matching} matching" if matching else "None matching"
+    print_line(f"{matched}, {total} in all.")
 
 
 async def _listed(url: str, filter_text: str, sort: str, limit: int | None) -> tuple[Listed, float]:

@@ -25,7 +25,7 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
     found = _AGE.fullmatch(value.strip().lower())
     if found is None:
-        raise click.BadParameter("write it as 7d, 12h, 30m, 90s or 2w")
+        raise click.BadParameter("write it as 7d, 12h, 30m, 90s or 2w.")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -122,6 +122,7 @@ async def _prune(url: str, body: dict[str, object], *, quiet: bool) -> object:
 
 def _pruned_lines(found: Pruning) -> Iterator[str]:
     rows = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found.removed.items() if count)
-    yield f"Removed: {rows or 'nothing'}. {_bytes(found.freed_bytes)} of the file are given back to the disk."
+    freed = f" {_bytes(found.freed_bytes)} are given back to the disk." if found.freed_bytes else ""
+    yield f"Removed: {rows or 'nothing'}.{freed}"
     if found.error:
         yield f"It ended early: {found.error}"

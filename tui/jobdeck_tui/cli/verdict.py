@@ -17,7 +17,7 @@ from .output import print_json, print_line
 @click.command("verdict")
 @click.argument("job")
 @click.argument("effect")
-@click.argument("verdict", type=click.Choice(("happened", "not_happened", "retry")))
+@click.argument("verdict", metavar="VERDICT", type=click.Choice(("happened", "not_happened", "retry")))
 @click.option("--proof", help="What shows that it happened, such as the provider's own number.")
 @click.option("--reason", help="Why; it is recorded with the act.")
 @json_option

@@ -92,7 +92,7 @@ def faults(overview: Overview | None, workers: Sequence[DaskWorker], chosen_work
         worker = workers[chosen_worker % len(workers)]
         pid = f", pid {worker.pid}" if worker.pid else ""
         reach = f"{worker.executing} running restart, {worker.ready} ready move{pid}"
-        slow = f"{worker.executing} running move once its heartbeat is stale{pid}"
+        slow = f"{worker.executing} running move once silent too long{pid}"
         here = busy and worker.executing > 0  # Dask tells of its workers a little late
         found += [
             Fault("worker-loss", worker.name, f"kill worker {worker.name}", reach, hits=here),

@@ -168,7 +168,7 @@ class JobsScreen(ActingScreen):
 
     def _flush_lines(self) -> None:
         deck = self.deck
-        self.query_one(Counts).refresh_counts(deck.counts())
+        self.query_one(Counts).refresh_counts(deck.counts(), known=deck.overview is not None)
         cluster = strip(deck.overview, deck.picture, deck.workers(), self.size.width)
         self.query_one("#strip", TextLine).show(cluster)
         differences = deck.differences()

@@ -30,6 +30,7 @@ SHORTER = {
     "succeeded": "done",
 }
 LATE = (("overdue", "OVER DEADLINE", "over"), ("at_risk", "AT RISK", "soon"))
+NO_JOB_YET = " No job is on record yet. To submit one: jobdeck submit contract_review @FILE"
 ALWAYS = frozenset({"running", "queued", "waiting", "backlog", "succeeded"})
 
 
@@ -60,6 +61,9 @@ def counts_pieces(counts: Mapping[str, int], width: int) -> list[Piece]:
 class Counts(TextLine):
     """Shows the counts."""
 
-    def refresh_counts(self, counts: Mapping[str, int]) -> None:
-        """Draws the line."""
-        self.show(counts_pieces(counts, self.size.width or 80))
+    def refresh_counts(self, counts: Mapping[str, int], *, known: bool) -> None:
+        """Draws the line. Where it is ``known`` that there is no job, how one comes to be says more than zeros."""
+        if known and not any(counts.get(state) for state in SHORT):
+            self.show([(NO_JOB_YET, "")])
+        else:
+            self.show(counts_pieces(counts, self.size.width or 80))

@@ -11,6 +11,8 @@ from jobdeck_backend.workflows.licences.rules import RULES
 from jobdeck_backend.workflows.licences.words import Span, Words
 
 Group = Literal["permission", "condition", "limitation"]
+PERMISSIVE = "permissive"
+PUBLIC_DOMAIN = "public domain"
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ def category(obligations: list[Obligation]) -> str:
     if not any(obligation.group == "permission" for obligation in obligations):
         return "no permissions found"
     if any(obligation.group == "condition" for obligation in obligations):
-        return "permissive"
-    return "public domain"
+        return PERMISSIVE
+    return PUBLIC_DOMAIN
 
 
 def _distinct(spans: list[Span]) -> list[Span]:

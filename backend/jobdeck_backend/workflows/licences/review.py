@@ -4,7 +4,12 @@ from typing import Any
 
 from jobdeck_backend.workflows.licences.clauses import split_clauses
 from jobdeck_backend.workflows.licences.identify import identify, mentioned
-from jobdeck_backend.workflows.licences.obligations import category, find_obligations
+from jobdeck_backend.workflows.licences.obligations import (
+    PERMISSIVE,
+    PUBLIC_DOMAIN,
+    category,
+    find_obligations,
+)
 from jobdeck_backend.workflows.licences.wording import deviations
 from jobdeck_backend.workflows.licences.words import Words
 
@@ -40,8 +45,13 @@ def review_obligations(text: str) -> dict[str, Any]:
 
 
 def joined(identity: dict[str, Any], obligations: dict[str, Any]) -> dict[str, Any]:
-    """All findings. Of an unknown licence only the worst is told: there may be more in it than was found."""
+    """All findings. Of an unknown licence only the worst is told: there may be more in it than was found.
+
+    For the same reason only part of a known licence's text is never called public domain.
+    """
     findings = {**identity, **obligations}
     if findings["licence"] == UNKNOWN and not findings["category"].endswith("copyleft"):
         findings["category"] = UNKNOWN
+    elif findings["category"] == PUBLIC_DOMAIN and findings["confidence"] < 1:
+        findings["category"] = PERMISSIVE
     return findings
