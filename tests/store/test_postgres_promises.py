@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jobdeck_backend.clock import now
@@ -13,6 +14,7 @@ from jobdeck_backend.commands import delivery, execution, operators
 from jobdeck_backend.commands.notices import notice
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.errors import JobStopped
+from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.store import events, jobs, places, retention
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
@@ -20,7 +22,7 @@ from jobdeck_backend.store.tailer import Tailer
 from jobdeck_backend.store.transactions import transact
 from postgres_server import PostgresServer
 from running_backend import wait_until
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 
 @pytest.fixture
@@ -56,6 +58,34 @@ def test_r29_no_event_that_commits_late_slips_behind_a_place(database: Database)
         assert (seen.job_id, seen.seq) == ("late", 2)
         assert seen.position < events.last_position(tx), "a place that were a number would have skipped it"
         assert places.look(tx, behind)[0] == []
+
+
+def test_a_look_reads_what_is_new_and_not_the_whole_log(database: Database) -> None:
+    """As long as the server has no statistics of a new table, it would: the figures are its own."""
+    table = "SELECT seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname = 'events'"
+
+    def scans() -> Row[Any]:
+        with database.read() as tx:
+            return tx.exec_driver_sql(table).one()
+
+    async def follow() -> None:
+        tailer = Tailer(database)
+        heard: asyncio.Queue[Sequence[StoredEvent]] = asyncio.Queue()
+        tailer.listen(heard.put_nowait)
+        tailer.start()
+        async with asyncio.timeout(10):
+            for number in range(5):
+                with database.write() as tx:
+                    append(tx, f"job-{number}")
+                await heard.get()
+        await tailer.stop()
+
+    with database.write() as tx:
+        accept(tx, *(f"job-{number}" for number in range(300)))
+    before = scans()
+    asyncio.run(follow())
+    wait_until(lambda: scans().idx_scan - before.idx_scan >= 5, what="the looks are counted, by the index")
+    assert scans().seq_scan == before.seq_scan
 
 
 def test_a_lost_listen_is_replaced_by_looking_and_comes_back(

@@ -58,7 +58,9 @@ async def join(state: Fan) -> dict[str, list[int]]:
 async def _witnessed(stage: str, seconds: float) -> None:
     context = job_context()
     write_journal(context, NAME, "stage_started", stage)
-    await asyncio.sleep(seconds)
+    worked = asyncio.Event()
+    asyncio.get_running_loop().call_later(seconds, worked.set)
+    await worked.wait()
     journal_completion(context, NAME, stage)
 
 

@@ -17,17 +17,19 @@ _PAUSED = exists().where(
 )
 _MAY_GO = (
     select(jobs.c.job_id, jobs.c.fence, jobs.c.dispatch_deadline, jobs.c.priority)
-    .where(jobs.c.delivered_epoch.is_(None), jobs.c.held_reason.is_(None), ~_LIVE_ATTEMPT, ~_PAUSED)
+    .where(jobs.c.held_reason.is_(None), ~_LIVE_ATTEMPT, ~_PAUSED)
     .where(jobs.c.dependent == bindparam("dependent"), jobs.c.dispatch_deadline < bindparam("before"))
     .order_by(jobs.c.dispatch_deadline, jobs.c.priority.desc(), jobs.c.accepted_at)
     .limit(bindparam("limit"))
     # On PostgreSQL: what somebody else is changing just now comes next time.
     .with_for_update(of=jobs, skip_locked=True)
 )
-_NEXT = _MAY_GO.where(jobs.c.status == Status.SUBMITTED)
-# An expression, which no index knows: found by their ids, whatever else waits.
+_NEXT = _MAY_GO.where(jobs.c.status == Status.SUBMITTED, jobs.c.delivered_epoch.is_(None))
+# Expressions, which no index knows: found by their ids, whatever else waits.
 _NEXT_OF_THESE = _MAY_GO.where(
-    jobs.c.status.concat("") == Status.SUBMITTED, jobs.c.job_id.in_(bindparam("only", expanding=True))
+    jobs.c.status.concat("") == Status.SUBMITTED,
+    func.coalesce(jobs.c.delivered_epoch, 0) == 0,
+    jobs.c.job_id.in_(bindparam("only", expanding=True)),
 )
 _predecessor = jobs.alias("predecessor")
 _WAITS_FOR_BACKLOG = exists().where(

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import psycopg
 import structlog
 
+from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.store import places
 from jobdeck_backend.store.engine import Database
@@ -86,10 +87,16 @@ class Listener(Loop):
 
     async def pages(self, place: str) -> AsyncIterator[Page]:
         """On a thread: the server may be slow, or away."""
-        found, end = await asyncio.to_thread(lambda: places.look(self._reader.connected(), place))
+        found, end = await asyncio.to_thread(self._look, place)
         for page in paged(found, place, end):
             yield page
             await asyncio.sleep(0)
+
+    def _look(self, place: str) -> tuple[list[StoredEvent], str]:
+        if self._reader.connection is None:
+            # Without statistics yet, or with old ones, the planner would read the whole log at each look.
+            self._reader.connected().exec_driver_sql("SET enable_seqscan = off")
+        return places.look(self._reader.connected(), place)
 
     def disconnect(self) -> None:
         """Forget a reading connection that failed."""
