@@ -89,7 +89,7 @@ MUTANTS = (
     Mutant(
         "a stage is on record before its output is saved",
         "scheduling/recorder.py",
-        " if not tasks.isdisjoint(task_ids)]",
+        " if not one.tasks.isdisjoint(task_ids)]",
         "]",
         BRANCHES,
     ),
