@@ -52,6 +52,7 @@ def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> 
             assert len(shown()) == 150
             await press(pilot, "S", "escape")
             await until(pilot, lambda: f"many-{COUNT - 1:06d}" in screen_text(pilot))
+            await until(pilot, lambda: len(deck.jobs) == 500)  # the first hundred come before the others
             await press(pilot, "G")
             await until(pilot, lambda: len(deck.jobs) == 1_000)
             await press(pilot, "A")
