@@ -79,7 +79,7 @@ async def test_the_decks_countdown_and_ages_are_the_servers_and_the_difference_i
         app = DeckApp(Reaching(server.url), Deck())
         async with app.run_test(size=(120, 36)) as pilot:
             await until(pilot, lambda: on_row(pilot, "job00000", "BACKLOG"))
-            (row,) = [line for line in lines(pilot) if line[3:].startswith("job00000")]
+            row, *_preview = [line for line in lines(pilot) if line[3:].startswith("job00000")]
             assert 100 - SLOW_SECONDS < left(row) <= 100
             assert " 2m " in row, "how long ago it was accepted"
             assert re.search(r" clock [+-]\d+", lines(pilot)[0])
