@@ -23,9 +23,9 @@ from .telling_server import TellingServer, telling
 from .world import World
 
 JOBS, EVENTS, EVENTS_KEPT = 60, 100, 500
-LOOKS_AT = (15, 18, 21, 38, 41, 44)
-"""Connections, each with other jobs than the one before: eight hours of one lost every six minutes. What is
-drawn at a moment is kept as long as it is drawn, so that the smallest of some looks counts.
+LOOKS_AT = (12, 14, 16, 27, 29, 31)
+"""Connections, each with other jobs than the one before: eight hours of one lost every quarter of an hour. What
+is drawn at a moment is kept as long as it is drawn, so that the smallest of some looks counts.
 """
 KEYS = (
     "enter",
