@@ -16,14 +16,14 @@ HOUR_S = 3600.0
 
 @click.command()
 @click.argument("subject")
-@click.option("--role", "roles", type=click.Choice(list(Role)), multiple=True)
+@click.option("--role", "roles", type=click.Choice([role.value for role in Role]), multiple=True)
 @click.option("--hours", type=click.FloatRange(0, 24 * 366, min_open=True), default=12.0)
-def command(subject: str, roles: tuple[Role, ...], hours: float) -> None:
+def command(subject: str, roles: tuple[str, ...], hours: float) -> None:
     """Print the token. The state directory and the secret are the environment's."""
     settings = Settings()
     if settings.auth_keys is not None:
         raise click.UsageError("JOBDECK_AUTH_KEYS names another issuer: ask it for a token")
-    principal = Principal(settings.auth_issuer, subject, frozenset(roles), now() + hours * HOUR_S)
+    principal = Principal(settings.auth_issuer, subject, frozenset(map(Role, roles)), now() + hours * HOUR_S)
     if not subject.strip() or not subject.isprintable() or len(principal.owner) > OWNER_CHARS_MAX:
         raise click.UsageError("a subject is a printable name of at most 100 characters")
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def main() -> None:
     try:
         command.main(standalone_mode=False)
     except click.ClickException as error:
-        click.echo(f"jobdeck: {error.format_message()}.", err=True)
+        click.echo(f"jobdeck: {error.format_message().removesuffix('.')}.", err=True)
         sys.exit(error.exit_code)
     except StartRefused as refused:
         click.echo(f"jobdeck: {refused.message}", err=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import jwt
 
-from jobdeck_backend.clock import now
+from jobdeck_backend.clock import LATEST, now
 from jobdeck_backend.errors import NotAllowed, TokenExpired, TokenInvalid
 from jobdeck_backend.identity.keys import Keys
 from jobdeck_backend.identity.principal import OWNER_CHARS_MAX, Principal, roles_of
@@ -43,7 +43,7 @@ class Verifier:
         """
         claims = self._claims(token)
         expires_at, begins_at = claims["exp"], claims.get("nbf", 0)
-        if not all(type(one) in (int, float) for one in (expires_at, begins_at)):
+        if not all(type(one) in (int, float) and abs(one) <= LATEST for one in (expires_at, begins_at)):
             raise TokenInvalid("the token's times are none; nothing was done")
         _must_be_valid(expires_at)
         if begins_at > now() + LEEWAY_S:
