@@ -244,7 +244,7 @@ def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: 
     refuse_without_effect(settings, [name for name, value in options.items() if value is not None])
     refuse_without_workflows(settings)
     # Read: the workers, where other people's graphs run, need not know them.
-    for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL", "JOBDECK_TOKEN_SECRET"):
+    for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL", "JOBDECK_TOKEN_SECRET", "JOBDECK_TOKEN"):
         os.environ.pop(secret, None)
     logs.configure()
     os.umask(

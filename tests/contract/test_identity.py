@@ -215,7 +215,7 @@ def test_r36_a_viewer_sees_an_operator_acts_and_each_refusal_is_on_record(
     guarded: RunningBackend, job_of_alice: str
 ) -> None:
     row = guarded.http.get(f"/v1/ops/jobs/{job_of_alice}", headers=VIEWER).json()["job"]
-    assert row["owner"] == "jobdeck alice"
+    assert row["owner"] == "alice jobdeck"
     waiting = submit(guarded, ALICE, after=[submit(guarded, ALICE, input=long_probe()).json()["job_id"]])
     job_id = waiting.json()["job_id"]
     assert guarded.http.post(f"/v1/ops/jobs/{job_id}/cancel", json={}, headers=VIEWER).status_code == 403
@@ -225,8 +225,8 @@ def test_r36_a_viewer_sees_an_operator_acts_and_each_refusal_is_on_record(
     assert guarded.http.post(f"/v1/ops/jobs/{job_id}/cancel", json={}, headers=OPERATOR).status_code == 200
     acts = guarded.http.get("/v1/ops/audit?newest=true", headers=VIEWER).json()["acts"]
     done = [(one["actor"], one["act"], one["result"].split(",")[0]) for one in acts]
-    assert ("jobdeck olga", "denied", "refused: not_allowed") in done
-    assert any(actor == "jobdeck olga" and act == "cancel" for actor, act, _ in done)
+    assert ("olga jobdeck", "denied", "refused: not_allowed") in done
+    assert any(actor == "olga jobdeck" and act == "cancel" for actor, act, _ in done)
 
 
 def long_probe(seconds: float = 3) -> str:

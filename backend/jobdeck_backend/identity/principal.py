@@ -30,7 +30,7 @@ class Principal:
     @property
     def owner(self) -> str:
         """As records name it: an issuer has no blank in it, so that two callers never share a name."""
-        return f"{self.issuer} {self.subject}"
+        return f"{self.subject} {self.issuer}"
 
     def may(self, role: Role) -> bool:
         """Whether it has a role; whoever acts or drills sees, too."""
