@@ -17,6 +17,7 @@ BACKEND, DECK = "jobdeck_backend", "jobdeck_tui"
 
 # What each part of the backend may import of it, beside itself.
 LEAVES = {"__version__", "errors", "settings", "clock", "faults", "logs", "loops", "instance", "addresses"}
+LEAVES |= {"kept_secret"}
 LAYERS = {
     "errors": set(),
     "settings": set(),
@@ -26,6 +27,8 @@ LAYERS = {
     "loops": {"errors"},
     "instance": LEAVES,
     "addresses": {"errors"},
+    "kept_secret": LEAVES,
+    "identity": LEAVES,
     "jobs": LEAVES,
     "store": LEAVES | {"jobs"},
     "commands": LEAVES | {"jobs", "store"},
@@ -34,7 +37,9 @@ LAYERS = {
     "notify": LEAVES | {"jobs", "store", "commands"},
     "upkeep": LEAVES | {"jobs", "store", "commands", "recovery"},
     "recovery": LEAVES | {"jobs", "store", "commands", "scheduling"},
-    "api": LEAVES | {"jobs", "store", "commands", "scheduling", "recovery", "upkeep", "workflows.registry"},
+    "api": LEAVES
+    | {"jobs", "store", "commands", "scheduling", "recovery", "upkeep", "workflows.registry"}
+    | {"identity"},
 }
 COMPOSING = {"app", "__main__", "__init__"}
 
@@ -44,6 +49,7 @@ ONLY = {
     "dask": {"scheduling"},
     "sqlalchemy": {"store", "commands", "recovery", "upkeep", "app", "api", "scheduling"},
     "alembic": {"store"},
+    "jwt": {"identity"},
     "httpx": {"addresses", "notify", "workflows"},
     "fastapi": {"api", "app"},
     "starlette": {"api", "app"},

@@ -215,12 +215,15 @@ def _end_with_stdin(server: Server) -> None:
     type=click.Choice(["auto", "manual"]),
     help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
 )
+@click.option(
+    "--auth", is_flag=True, help="Take requests with a verified bearer token only ('jobdeck token')."
+)
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
 @click.option("--follow-stdin", is_flag=True, help="Stop when standard input ends.")
 @click.option(
     "--dask-dashboard", is_flag=True, help="Let the embedded scheduler serve Dask's own pages (bokeh)."
 )
-def command(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options: Any) -> None:
+def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: bool, **options: Any) -> None:
     """Serve jobdeck's HTTP interfaces, with an embedded Dask cluster or attached to one."""
     for name, value in options.items():
         if value is not None:
@@ -228,6 +231,8 @@ def command(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **opti
             os.environ[f"JOBDECK_{name.upper()}"] = str(value)
     if no_drills:
         os.environ["JOBDECK_ALLOW_DRILLS"] = "false"
+    if auth:
+        os.environ["JOBDECK_AUTH"] = "true"
     if dask_dashboard:
         os.environ["JOBDECK_DASK_DASHBOARD"] = "true"
     settings = read_settings()
@@ -239,7 +244,7 @@ def command(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **opti
     refuse_without_effect(settings, [name for name, value in options.items() if value is not None])
     refuse_without_workflows(settings)
     # Read: the workers, where other people's graphs run, need not know them.
-    for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL"):
+    for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL", "JOBDECK_TOKEN_SECRET", "JOBDECK_TOKEN"):
         os.environ.pop(secret, None)
     logs.configure()
     os.umask(

@@ -16,6 +16,7 @@ from jobdeck_backend.errors import (
     InvalidInput,
     JobdeckError,
     JobExists,
+    NotVerified,
     SourcesRefused,
     TooLarge,
     Unavailable,
@@ -75,6 +76,8 @@ def _contract_content(error: JobdeckError, path: str) -> dict[str, Any]:
             return {"detail": {"message": error.message, **error.details}}
         case JobExists():
             return {"detail": error.message, **error.details}
+        case NotVerified():
+            return {"detail": error.message, "error": error.code}
     return {"detail": error.message}
 
 
@@ -85,7 +88,9 @@ def _respond(request: Request, error: Exception) -> Response:
 
 def refusal(path: str, error: JobdeckError) -> Response:
     """An error as the API under this path says it."""
-    headers = None if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
+    headers = {} if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
+    if isinstance(error, NotVerified):
+        headers["WWW-Authenticate"] = "Bearer"
     if path.startswith("/v1/ops"):
         return _json(error.http_status, {"detail": operations_detail(error)}, headers)
     return _json(error.http_status, _contract_content(error, path), headers)
@@ -198,6 +203,13 @@ class BodyLimit:
     def _refusal(self) -> Response:
         text = f"a request body may have at most {self.bytes_max} bytes; nothing was stored"
         return _json(413, {"detail": text}, {"Connection": "close"})
+
+
+def failure(request: Request, error: JobdeckError | DBAPIError) -> Response:
+    """What a route would answer to an error, for what is looked at before any route."""
+    if isinstance(error, JobdeckError):
+        return _respond(request, error)
+    return (_respond_unstorable if isinstance(error, DataError) else _respond_unreadable)(request, error)
 
 
 def install(app: FastAPI, settings: Settings) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from jobdeck_tui.client import credentials
 from jobdeck_tui.client.instance import await_start, default_state_dir
 from jobdeck_tui.config_file import config_path, load_config
 
@@ -91,6 +92,8 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
     found = config.profiles.get(name)
     if found is not None:
         url = None if found.url is None else server_url(None, None, found.url)
+        if url and found.token_file:
+            credentials.keep_in(url, Path(found.token_file))
         return Target(url, state_dir, found)
     if profile is not None:
         known = ", ".join(config.profiles) or f"none, see {path}"
