@@ -59,17 +59,25 @@ class ActingScreen(DeckScreen):
 
     def hides(self, binding: Binding) -> bool:
         """Acts that no target's state allows are not offered; pressing one anyway says why not."""
+        if super().hides(binding):
+            return True
         if binding.action != "grant" and not binding.action.startswith("act("):
             return False
-        if self.deck.read_only:
-            return True
-        act, now = Act(binding.action.removeprefix("act('").removesuffix("')")), self.deck.now()
-        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        act = Act(binding.action.removeprefix("act('").removesuffix("')"))
+        now, jobs = self.deck.now(), self._seen()
         if act is Act.GRANT and (len(jobs) != 1 or jobs[0].finished):
             return True  # of one that has ended a resume asks for it
         return not any(
             objection(act, job, now) is None or (act is Act.RESUME and needs_grant(job, now)) for job in jobs
         )
+
+    def puts_first(self, binding: Binding) -> bool:
+        """A job that is held waits for its resume."""
+        return binding.action == "act('resume')" and any(job.state == "held" for job in self._seen())
+
+    def _seen(self) -> list[Job]:
+        """The targets, as this screen shows them."""
+        return [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
 
     def action_act(self, verb: str) -> None:
         """Begins an act on the targets, or says why it cannot be."""
@@ -82,7 +90,7 @@ class ActingScreen(DeckScreen):
                 "The list moved under the cursor just now. Look again, then press the key again."
             )
             return
-        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        jobs = self._seen()
         if not jobs:
             self.program.tell("No job is chosen.")
         elif len(jobs) == 1 and not self.out_of_view(jobs):
@@ -233,7 +241,7 @@ class ActingScreen(DeckScreen):
 
     def _one_target(self, what: str) -> Job | None:
         """The job that an act on just one is for; what is missing is said."""
-        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        jobs = self._seen()
         if not self.chosen_by_operator():
             self.program.tell(
                 "The list moved under the cursor just now. Look again, then press the key again."
