@@ -1,6 +1,6 @@
 """The acts an operator can do from a screen: one key, a grace, an undo; many only after a question."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,13 +8,22 @@ from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Phase
-from jobdeck_tui.core.columns import forecast, left_seconds
-from jobdeck_tui.core.eligibility import DONE_WORD, Act, consequence, needs_grant, objection, survey
+from jobdeck_tui.core.eligibility import (
+    DONE_WORD,
+    Act,
+    Standing,
+    consequence,
+    needs_grant,
+    objection,
+    standing,
+    standing_for_resume,
+    survey,
+)
 from jobdeck_tui.link.acts import EFFECT_UNCERTAIN
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
 from jobdeck_tui.screens.reason import ReasonDialog
-from jobdeck_tui.text.format import elapsed, id_words, instant, plural, short_id
+from jobdeck_tui.text.format import id_words, plural, short_id
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.bulk import BulkAnswer
@@ -182,8 +191,8 @@ class ActingScreen(DeckScreen):
                 self.program.link.acts.grant(job, seconds, self.deck.now(), resume=True)
 
         asked = f"{job.job_id} cannot be resumed as it stands"
-        over = "Its deadline has passed; resumed as it is, it would expire at once."
-        self.app.push_screen(GrantOffer(asked, over, ", then resume"), answered)
+        stands = partial(self._stands, job, standing_for_resume)
+        self.app.push_screen(GrantOffer(asked, stands, ", then resume"), answered)
 
     def action_grant(self) -> None:
         """Offers a later deadline for one job; where it has ended, with a resume."""
@@ -209,11 +218,12 @@ class ActingScreen(DeckScreen):
             if seconds is not None:
                 self.program.link.acts.grant(job, seconds, self.deck.now())
 
-        left = left_seconds(job, self.deck.now()) or 0.0
-        away = f"{elapsed(abs(left))} {'from now' if left > 0 else 'ago'}"
-        stands = f"Its deadline is {instant(job.deadline)}, {away}"
-        stands += f"; the forecast: {told}." if (told := forecast(job)) else "."
+        stands = partial(self._stands, job, standing)
         self.app.push_screen(GrantOffer(f"Grant {job.job_id} a later deadline?", stands), answered)
+
+    def _stands(self, asked_for: Job, judge: Callable[[Job, float], Standing]) -> Standing:
+        """How it stands with a job now, while the act that was asked for stays that on the row as it was seen."""
+        return judge(self.deck.jobs.get(asked_for.job_id) or asked_for, self.deck.now())
 
     def offer_choice(self, job_id: str, code: str) -> None:
         """A resume was refused until something else is decided: asks for that."""
