@@ -170,9 +170,11 @@ class ClusterScreen(DeckScreen):
         worker = self._worker()
         if self.deck.without_backend:
             return binding.action not in {"dashboard", "help", "leave_program"}
-        if binding.action.startswith("ask("):
-            return worker is None or bool(objection_to(binding.action[5:-2], worker))
-        return binding.action == "log" and worker is None
+        if binding.action.startswith("ask(") and (
+            worker is None or objection_to(binding.action[5:-2], worker)
+        ):
+            return True
+        return (binding.action == "log" and worker is None) or super().hides(binding)
 
     def action_choose(self, step: int) -> None:
         """Chooses another worker."""
