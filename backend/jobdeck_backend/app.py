@@ -61,7 +61,7 @@ from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import timekeeping
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
+from jobdeck_backend.store.migrate import migrate, usable
 from jobdeck_backend.store.preferences import PreferenceStore, SqlPreferences
 from jobdeck_backend.store.tailer import Tailer
 from jobdeck_backend.store.trouble import is_trouble
@@ -94,7 +94,7 @@ class Backend:
             clock.adopt(self.database.clock() - time.monotonic())
         remove_unfinished(settings.state_dir)
         self._name = backend_name(settings.state_dir)
-        with self.database.write() as tx:
+        with usable(self.database), self.database.write() as tx:
             self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
         self.verifier = _verifier(settings) if settings.auth else None

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from command_line import jobdeck
 from dask_processes import (
     AN_HOUR_AHEAD,
     AN_HOUR_AHEAD_ELSEWHERE,
@@ -121,6 +122,8 @@ def test_workers_that_cannot_run_jobs_are_named_with_the_reason_and_get_none(att
     dask.worker("elsewhere", JOBDECK_STATE_DIR=str(dask.directory))
     jobs = [backend.submit({"name": "only", "seconds": 0.05}) for _ in range(30)]
     wait_for_workers(backend, "good", "bare", "old", "lost", "elsewhere")
+    told = jobdeck("cluster", "--server", backend.url)[0]
+    assert "unfit      lost gets no jobs: neither JOBDECK_DB_URL" in told
     overview = backend.overview()
     unfit = overview["scheduler"]["unfit"]
     assert unfit.keys() == {"bare", "old", "lost", "elsewhere"}

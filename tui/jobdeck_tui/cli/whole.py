@@ -70,8 +70,12 @@ def cluster_command(target: Target, *, as_json: bool) -> None:
 def _cluster(seen: Cluster) -> Iterable[str]:
     address, epoch = seen.scheduler.get("address"), seen.scheduler.get("epoch")
     yield f"scheduler  {address or NONE}  epoch {epoch if epoch is not None else NONE}"
+    if problem := seen.scheduler.get("problem"):
+        yield f"problem    {problem}"
     yield "tasks      " + ("  ".join(f"{name} {count}" for name, count in seen.tasks.items()) or "none told")
     yield from (_plain(row) for row in worker_rows(seen.workers, None, WIDTH))
+    for name, why in Fields(seen.scheduler).free("unfit").items():
+        yield f"unfit      {name} gets no jobs: {why}"
     for difference in seen.disagreements:
         yield f"differs    {difference.text} (for {age(difference.seconds)})"
     if not seen.disagreements:
