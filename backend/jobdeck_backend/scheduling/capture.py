@@ -23,6 +23,7 @@ from jobdeck_backend.jobs.artifacts import (
     artifact_id,
     lie,
     safe_filename,
+    sandbox_name,
     type_of,
 )
 from jobdeck_backend.jobs.records import Claim
@@ -48,7 +49,7 @@ class ExecutionArtifacts:
         self._recorder = recorder
         self._settings = slot.settings
         self._files = ArtifactFiles(slot.settings.artifact_root)
-        self._sandbox = Sandbox(slot.settings.sandboxes_path / f"{claim.job_id}-{claim.attempt}")
+        self._sandbox = Sandbox(slot.settings.sandboxes_path / sandbox_name(claim.job_id, claim.attempt))
         self._lock = RLock()
         self._declared: dict[str, Declared] = {}
         self._seen: set[tuple[str, int, int, int, int]] = set()

@@ -10,6 +10,7 @@ import structlog
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import artifacts as commands
+from jobdeck_backend.jobs.artifacts import sandbox_name
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import artifacts
@@ -73,7 +74,7 @@ class Sweeper(Loop):
         there = list(self._sandboxes.glob("*"))
         with self._database.read() as tx:
             live = artifacts.live_attempts(tx)
-        in_use = {f"{job_id}-{attempt}" for job_id, attempt in live}
+        in_use = {sandbox_name(job_id, attempt) for job_id, attempt in live}
         for directory in there:
             if directory.name not in in_use:
                 shutil.rmtree(directory, ignore_errors=True)
