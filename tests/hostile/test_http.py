@@ -162,6 +162,15 @@ def test_a_body_that_is_wrong_a_million_times_is_refused_in_few_words_and_flat_m
     assert memory(backend) - before < 128 << 20
 
 
+def test_long_names_in_headers_are_not_kept(backend: RunningBackend) -> None:
+    before = memory(backend)
+    for number in range(200):
+        name = f"{number:x<400000}"
+        for headers in ({"Origin": f"http://{name}"}, {"Host": name}, {"Origin": f"http://{name}.localhost"}):
+            assert backend.http.get("/live", headers=headers).status_code == 403
+    assert memory(backend) - before < 32 << 20
+
+
 def held_by(dask_scheduler: Any) -> bytes:
     """All that a scheduler holds of its tasks."""
     return b"".join(
