@@ -96,6 +96,7 @@ async def serve(
     config = uvicorn.Config(
         create_app(backend),
         http=bounded(settings.request_timeout_s),
+        ws="none",
         log_level="warning",
         access_log=False,
         proxy_headers=False,  # what they would change nobody reads

@@ -179,6 +179,7 @@ def test_any_other_id_is_served_by_every_route(caller: Caller, job_id: str) -> N
     assert caller.cancel(job_id).json() == {"detail": f"Job not running: {job_id} (status: success)"}
     for_operators = f"/v1/ops/jobs/{quote(job_id, safe='')}"
     assert caller.http.get(for_operators).json()["job"]["job_id"] == job_id
+    assert caller.http.get("/v1/ops/audit", params={"job_id": job_id}).status_code == 200
     assert caller.http.get(f"{for_operators}/bundle").headers["content-type"] == "application/gzip"
     assert caller.ask(after=[job_id]).status_code == 202
 

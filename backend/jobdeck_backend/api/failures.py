@@ -27,6 +27,7 @@ from jobdeck_backend.store import events
 from jobdeck_backend.store.trouble import Condition, cause_of, is_trouble
 
 INPUT_SHOWN_CHARS = 300
+PROBLEMS_SHOWN_MAX = 100
 CONTENT_TYPE_SHOWN_CHARS = 100
 
 
@@ -117,16 +118,17 @@ def _respond_invalid(request: Request, error: Exception) -> Response:
     """FastAPI's own shape. The input is left out, which may be huge or not even JSON again; the workflow API's
     clients are shown its beginning."""
     assert isinstance(error, RequestValidationError)
+    errors = error.errors()[:PROBLEMS_SHOWN_MAX]
     problems = [
         {"type": one["type"], "loc": one["loc"], "msg": _whole_body(request, one) or one["msg"]}
-        for one in error.errors()
+        for one in errors
     ]
     path = request.url.path
     if path.startswith("/v1/ops"):
         words = "; ".join(": ".join(filter(None, (_place(one), one["msg"]))) for one in problems)
         return _json(422, {"detail": {"code": "invalid_input", "message": words, "problems": problems}})
     if path.startswith(WORKFLOW_PATHS):
-        for problem, one in zip(problems, error.errors(), strict=True):
+        for problem, one in zip(problems, errors, strict=True):
             problem["input"] = _shown(one.get("input"))
             if one.get("ctx"):
                 problem["ctx"] = {name: _shown(value) for name, value in one["ctx"].items()}

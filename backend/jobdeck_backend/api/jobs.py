@@ -114,7 +114,7 @@ async def stream_after(
 
 
 async def _stream(serving: Services, job_id: str, cursor: int, header: str | None) -> EventSourceResponse:
-    if header is not None:
+    if header:  # empty: of a reader that has seen nothing yet
         seen = place_of(header)
         if seen is None:
             raise InvalidInput("Last-Event-ID must be the id of an event of this stream")

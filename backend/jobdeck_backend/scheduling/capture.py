@@ -5,6 +5,7 @@ are, digest. A refusal is an event; the file itself is left alone.
 """
 
 import codecs
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,7 +76,11 @@ class ExecutionArtifacts:
             self._declared[relative] = declared
 
     def keep_text(self, path: str, text: str, *, title: str) -> str:
-        """Write a text to a file in the directory and declare it; answers its path. Raises ``JobStopped``."""
+        """Write a text to a file in the directory and declare it; answers its path. Raises ``JobStopped``.
+
+        One that begins as other files do is written as JSON."""
+        if lie(text[:HEAD_BYTES].encode(), _promised(path, None)):
+            path, text = f"{path}.json", json.dumps(text)  # a page, say, that no file of text may be
         file = self.directory / path
         try:
             file.parent.mkdir(exist_ok=True)

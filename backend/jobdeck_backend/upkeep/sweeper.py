@@ -1,7 +1,6 @@
 """The end of artifacts' bytes: when their job's time is over (R6), or when no row ever came to need them (R31)."""
 
 import asyncio
-import shutil
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,7 +13,7 @@ from jobdeck_backend.jobs.artifacts import sandbox_name
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import artifacts
-from jobdeck_backend.store.artifact_files import ArtifactFiles
+from jobdeck_backend.store.artifact_files import ArtifactFiles, remove_tree
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 
@@ -77,7 +76,7 @@ class Sweeper(Loop):
         in_use = {sandbox_name(job_id, attempt) for job_id, attempt in live}
         for directory in there:
             if directory.name not in in_use:
-                shutil.rmtree(directory, ignore_errors=True)
+                remove_tree(directory)
 
     async def _write(self, command: Callable[..., T], *arguments: object) -> T:
         return await self._writer.submit(command, *arguments)
