@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from command_line import jobdeck
@@ -21,6 +22,7 @@ from running_backend import RunningBackend, wait_until
 STAGES = [{"name": f"s{number}", "seconds": 0.4} for number in range(5)]
 NAMES = [stage["name"] for stage in STAGES]
 DRILLS = "/v1/ops/drills"
+EXAMPLE = Path(__file__).parents[2] / "examples/ticket_triage/langgraph.json"
 
 
 @pytest.fixture
@@ -114,19 +116,28 @@ def test_r23_an_external_worker_that_was_killed_is_missed_at_once_and_no_drill_k
 
 def test_workers_that_cannot_run_jobs_are_named_with_the_reason_and_get_none(attach, dask) -> None:
     dask.scheduler()
-    backend = attach()
-    dask.worker("good", **environment(backend))
+    backend = attach("--workflows", str(EXAMPLE))
+    fit = environment(backend) | {"JOBDECK_WORKFLOWS": str(EXAMPLE)}
+    dask.worker("good", **fit)
+    dask.worker("plain", **environment(backend))
+    dask.worker("set wrong", **fit | {"JOBDECK_HEARTBEAT_S": "soon"})
+    dask.worker("mistyped", **fit | {"JOBDECK_DB_URL": "mysql://u:s3cret@host/db"})
     dask.worker("bare", WITHOUT_THE_PACKAGE, **environment(backend))
     dask.worker("old", OF_ANOTHER_VERSION, **environment(backend))
     dask.worker("lost")
     dask.worker("elsewhere", JOBDECK_STATE_DIR=str(dask.directory))
-    jobs = [backend.submit({"name": "only", "seconds": 0.05}) for _ in range(30)]
-    wait_for_workers(backend, "good", "bare", "old", "lost", "elsewhere")
+    wrong = {"plain", "set wrong", "mistyped", "bare", "old", "lost", "elsewhere"}
+    ticket = backend.submit_text("The shop is down!", agent_type="ticket_triage")
+    jobs = [ticket, *(backend.submit({"name": "only", "seconds": 0.05}) for _ in range(30))]
+    wait_for_workers(backend, *wrong, "good")
     told = jobdeck("cluster", "--server", backend.url)[0]
     assert "unfit      lost gets no jobs: neither JOBDECK_DB_URL" in told
     overview = backend.overview()
     unfit = overview["scheduler"]["unfit"]
-    assert unfit.keys() == {"bare", "old", "lost", "elsewhere"}
+    assert unfit.keys() == wrong
+    assert "lacks workflows of this server (ticket_triage)" in unfit["plain"]
+    assert "JOBDECK_HEARTBEAT_S: Input should be a valid number" in unfit["set wrong"]
+    assert "its database cannot be used (the database's URL is not one of PostgreSQL" in unfit["mistyped"]
     assert "jobdeck is not installed" in unfit["bare"]
     assert "0.0.9" in unfit["old"]
     assert "JOBDECK_DB_URL" in unfit["lost"]

@@ -26,6 +26,7 @@ from jobdeck_backend.scheduling.supervision import (
     ClusterListener,
 )
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.workflows import registry
 
 log = structlog.get_logger(__name__)
 
@@ -155,7 +156,7 @@ class ExternalCluster(Cluster):
 
     async def _examine(self, worker: DaskWorker) -> None:
         assert self.client is not None
-        found = await fitness.examine(self.client, worker.address, self._database_id)
+        found = await fitness.examine(self.client, worker.address, self._database_id, registry.authored())
         if found is None:
             return
         before = self._fitness.get(worker.address)

@@ -233,7 +233,9 @@ class Execution:
         )
         workflow = registry.find(admission.agent_type)
         if workflow is None:
-            raise LookupError(f"this worker has no workflow named {admission.agent_type}")
+            raise LookupError(
+                f"this worker has no workflow named {admission.agent_type}: see its JOBDECK_WORKFLOWS"
+            )
         module = workflow.load()
         context = self._context(workflow)
         enter_job_context(context)
