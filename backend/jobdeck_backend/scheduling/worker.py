@@ -167,7 +167,7 @@ class Execution:
                 ending = Stopped()
             except BaseException as exit_:
                 # Its author's code asked for the end of the process, where others' jobs run: it is this job's.
-                # So is all else that is no ``Exception``: left to Dask, the job would count as lost with its worker.
+                # So is all else that is no ``Exception``: left to Dask, it would count as the loss of its worker.
                 ending = self._failed(exit_)
                 self._abandon(self._task)
             self._conclude(ending)
