@@ -2,10 +2,13 @@
 
 import os
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import jobdeck
@@ -203,6 +206,49 @@ def test_a_scheduler_that_speaks_tls_is_used_with_its_certificates(start_backend
         backend = start_backend("--scheduler-address", dask.address, *flags)
         dask.worker("one", **environment(backend))
         assert backend.wait_for(backend.submit({"name": "only"}), timeout_s=30)["outcome"] == "succeeded"
+
+
+class Stranger(socketserver.ThreadingTCPServer):
+    """What listens at an address where a scheduler should."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: bytes, *, stays: bool) -> None:
+        super().__init__(("127.0.0.1", 0), socketserver.BaseRequestHandler)
+        self.address = f"tcp://127.0.0.1:{self.server_address[1]}"
+        self.calls = 0
+        self._answer, self._stays = answer, stays
+        self.ended = threading.Event()
+
+    def finish_request(self, request: Any, _address: Any) -> None:
+        self.calls += 1
+        request.sendall(self._answer)
+        if self._stays:
+            self.ended.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stays", "says"),
+    [
+        (b"", True, "it does not answer"),
+        (b"HTTP/1.0 200 OK\r\n\r\nhello there", True, "what answers is no Dask scheduler"),
+        (b"", False, "("),
+    ],
+    ids=["silent", "another protocol", "closes at once"],
+)
+def test_what_is_no_scheduler_is_said_once_and_tried_again(start_backend, answer, stays, says) -> None:
+    with Stranger(answer, stays=stays) as stranger:
+        threading.Thread(target=stranger.serve_forever, daemon=True).start()
+        backend = start_backend("--scheduler-address", stranger.address)
+        problem = wait_until(lambda: backend.overview()["scheduler"]["problem"], 20)
+        assert f"no scheduler can be used at {stranger.address}" in problem
+        assert says in problem
+        calls = stranger.calls
+        wait_until(lambda: stranger.calls >= calls + 3, 30, what="it is tried again")
+        assert backend.log.read_text().count("trying again") <= 2
+        assert backend.submit({"name": "only"})
+        stranger.ended.set()
+        stranger.shutdown()
 
 
 def test_flags_of_the_embedded_cluster_are_refused_beside_an_address(tmp_path) -> None:

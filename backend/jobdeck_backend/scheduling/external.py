@@ -4,6 +4,7 @@ Its processes are not ours: nothing is ended here. What a lost epoch's workers s
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,6 +34,8 @@ log = structlog.get_logger(__name__)
 ATTACH_S = 5.0
 LOOK_S = 0.1
 ASK_AGAIN_S = 15.0
+# Dask's name of a connection, another one at each try.
+_CONNECTION = re.compile(r"^in <[^>]*>: ")
 
 
 class ExternalCluster(Cluster):
@@ -79,7 +82,8 @@ class ExternalCluster(Cluster):
             timeout=CLIENT_TIMEOUT,
             security=self._security(),
         )
-        await self.client
+        async with asyncio.timeout(ATTACH_S):
+            await self.client  # its own timeout ends when the connection stands, answered or not
         async with asyncio.timeout(ATTACH_S):
             # At each epoch again: a scheduler that was restarted has no plugins.
             await self.client.register_plugin(SnapshotPlugin())
@@ -110,7 +114,11 @@ class ExternalCluster(Cluster):
     def _explain(self, error: Exception) -> str:
         if "jobdeck_backend" in str(error) and isinstance(error, ImportError):
             return f"the scheduler at {self.address} runs without the package jobdeck ({error})"
-        return f"no scheduler can be used at {self.address} ({error or type(error).__name__})"
+        wordless = (
+            "it does not answer" if isinstance(error, TimeoutError) else "what answers is no Dask scheduler"
+        )
+        said = _CONNECTION.sub("", str(error)) or wordless
+        return f"no scheduler can be used at {self.address} ({said})"
 
     def _duties(self) -> Sequence[Coroutine[Any, Any, str]]:
         return self._await_disconnect(), self._examine_newcomers()
