@@ -159,7 +159,8 @@ def install_workflows(settings: Settings) -> None:
     workflows, broken = inspect_workflows(settings)
     registry.install(workflows, broken)
     for one in broken:
-        click.echo(f"jobdeck: workflow {one.name} ({one.origin}) cannot be used: {one.problem}", err=True)
+        told = f"jobdeck: workflow {one.name} ({one.origin}) cannot be used: {one.problem}"
+        click.echo(logs.printable(" ".join(told.split())), err=True)
 
 
 def fork_early(settings: Settings) -> ForkServer | None:
