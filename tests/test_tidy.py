@@ -16,12 +16,24 @@ FUNCTION_LINES_MAX = 70
 BACKEND, DECK = "jobdeck_backend", "jobdeck_tui"
 
 # What each part of the backend may import of it, beside itself.
-LEAVES = {"__version__", "errors", "settings", "clock", "faults", "logs", "loops", "instance", "addresses"}
-LEAVES |= {"kept_secret"}
+LEAVES = {
+    "__version__",
+    "errors",
+    "settings",
+    "clock",
+    "plural",
+    "faults",
+    "logs",
+    "loops",
+    "instance",
+    "addresses",
+    "kept_secret",
+}
 LAYERS = {
     "errors": set(),
     "settings": set(),
     "clock": set(),
+    "plural": set(),
     "faults": set(),
     "logs": set(),
     "loops": {"errors"},
@@ -32,7 +44,7 @@ LAYERS = {
     "jobs": LEAVES,
     "store": LEAVES | {"jobs"},
     "commands": LEAVES | {"jobs", "store"},
-    "workflows": {"settings", "errors", "clock", "addresses", "jobs.records"},
+    "workflows": {"settings", "errors", "clock", "plural", "addresses", "jobs.records"},
     "scheduling": LEAVES | {"jobs", "store", "commands", "workflows"},
     "notify": LEAVES | {"jobs", "store", "commands"},
     "upkeep": LEAVES | {"jobs", "store", "commands", "recovery"},

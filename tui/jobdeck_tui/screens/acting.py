@@ -157,7 +157,7 @@ class ActingScreen(DeckScreen):
             elif not can:
                 self.program.tell(f"Nothing was sent, {answer.words}", severity="warning")
             else:
-                asked = f"{act.value.capitalize()} {len(can)} jobs?"
+                asked = f"{act.value.capitalize()} {plural(len(can), 'job')}?"
                 question = TypedQuestion(asked, str(len(can)), [*notes, answer.words], with_reason=True)
                 self.app.push_screen(question, partial(self._answered, act, can, question))
 

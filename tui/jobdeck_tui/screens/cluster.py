@@ -71,7 +71,8 @@ class ClusterScreen(DeckScreen):
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws the page; asks for the reasons again every two seconds."""
         deck, worker = self.deck, self._worker()
-        chosen = worker.name if worker is not None else None
+        # What was drawn under the cursor stays chosen, wherever others come in: a key is for what was seen.
+        self._chosen = chosen = worker.name if worker is not None else None
         workers, width = self._workers(), self.size.width
         self.query_one(FilterLine).refresh_line(self._filter.source, len(workers), len(deck.workers()))
         url = deck.dask_url()
