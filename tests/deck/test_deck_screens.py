@@ -302,6 +302,14 @@ def test_the_preview_says_whole_why_a_job_waits(size: tuple[int, int]) -> None:
     go()
 
 
+@in_a_deck
+async def test_open_streams_are_not_called_readers_for_one_deck_has_several() -> None:
+    deck = a_deck()
+    deck.take_overview(replace(an_overview([]), streams=3))
+    async with running(deck, 120, 36) as pilot:
+        assert "3 streams open" in lines(pilot)[0]
+
+
 def test_the_counts_are_the_lists_own_while_it_is_whole_and_else_the_servers() -> None:
     deck = a_deck([a_job(1, "running"), a_job(2, "queued", job_id="two")])
     deck.take_jobs([a_job(2, "running", job_id="two", version=9)])
