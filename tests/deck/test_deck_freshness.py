@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from jobdeck_tui.app import DeckApp
@@ -106,6 +107,32 @@ def test_r37_a_lost_server_is_retried_then_offline_and_nothing_is_counted_twice(
             assert len(told) == len(set(told)), "no event twice"
             await press(pilot, "c", "u")
             assert acts(pilot) == 1, "acts go out again"
+
+    asyncio.run(go())
+
+
+def test_r37_another_server_behind_the_same_address_is_never_taken_for_the_one_before(
+    url: str, tmp_path: Path
+) -> None:
+    async def go() -> None:
+        with backend(tmp_path / "state") as former:
+            await prepare(former.url)
+            async with lossy(former.url) as way, deck_on(way.url, (80, 24)) as pilot:
+                await submit(former.url, "former", WAITS, queue="still")
+                await until(pilot, lambda: on_row(pilot, "former", "BACKLOG"))
+                for number in range(
+                    20
+                ):  # so many that a place in the former's log would be one in this log too
+                    await submit(url, f"latter-{number}", WAITS, queue="still")
+                program(pilot).deck.acts.grace_seconds = 60.0
+                await choose(pilot, "former")
+                await press(pilot, "c")
+                way.lead_to(url)
+                way.cut()
+                await until(pilot, lambda: on_row(pilot, "latter-1", "BACKLOG"))
+                assert "Other records answer there than before" in screen_text(pilot)
+                assert "former" not in program(pilot).deck.jobs
+                assert not program(pilot).deck.acts.graces(), "no act for a job of the former goes out"
 
     asyncio.run(go())
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
 NOTICE_SECONDS = 8.0
+REPLACED = "Other records answer there than before, of another server or a restored copy: all was read anew."
+REPLACED_SECONDS = 30.0
 
 
 class Notice(NamedTuple):
@@ -195,6 +197,16 @@ class Deck:
         """Jobs that were pruned."""
         self.alerts.forget(job_ids)
         self.keep_jobs({job.job_id for job in self.jobs}.difference(job_ids))
+
+    def begin_anew(self) -> None:
+        """Other records answer than before: nothing known of the old ones stays, no act on them goes out."""
+        for dropped in self.acts.drop_pending("not sent: other records answer now"):
+            self.take_act(dropped)
+        self.keep_jobs(())
+        self.drills.clear()
+        self.overview = self.cluster = self.plan = None
+        self.queues, self.failures, self.audit = Reading(), Reading(), Reading()
+        self.say(REPLACED, "warn", REPLACED_SECONDS)
 
     def take_drill(self, drill: "Drill") -> None:
         """A drill as a whole, newest state."""

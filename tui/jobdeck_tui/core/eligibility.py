@@ -129,4 +129,5 @@ def consequence(act: Act, jobs: Iterable[Job]) -> str:
     running_now = f"{running} of {plural(len(rows), 'job')} running now"
     if len(rows) == 1:
         running_now = "It is running now" if running else "It is not running"
-    return f"{running_now}; {kept} kept, so that a resume can go on from there."
+    uncertain = " An effect that is under way may stay uncertain." if running else ""
+    return f"{running_now}; {kept} kept, so that a resume can go on from there.{uncertain}"

@@ -137,10 +137,7 @@ class ActingScreen(DeckScreen):
         if len(found.eligible) > TYPED_OVER:
             self._ask_the_server(act, found.eligible, notes)
             return
-        ids = [
-            f"{short_id(job.job_id, LISTED_ID_CELLS)}  {job.workflow}  {job.state}" for job in found.eligible
-        ]
-        question = Question(act.value, ids, notes, with_reason=True)
+        question = Question(act.value, _listed(found.eligible), notes, with_reason=True)
         self.app.push_screen(question, partial(self._answered, act, found.eligible, question))
 
     def _ask_the_server(self, act: Act, jobs: Sequence[Job], notes: Sequence[str]) -> None:
@@ -158,7 +155,9 @@ class ActingScreen(DeckScreen):
                 self.program.tell(f"Nothing was sent, {answer.words}", severity="warning")
             else:
                 asked = f"{act.value.capitalize()} {plural(len(can), 'job')}?"
-                question = TypedQuestion(asked, str(len(can)), [*notes, answer.words], with_reason=True)
+                question = TypedQuestion(
+                    asked, str(len(can)), [*notes, answer.words], targets=_listed(can), with_reason=True
+                )
                 self.app.push_screen(question, partial(self._answered, act, can, question))
 
         self.program.tell(f"Asking the server what it would mean to {act.value} {len(jobs)} jobs …")
@@ -299,3 +298,7 @@ class ActingScreen(DeckScreen):
         if undone is None:
             self.program.tell("Nothing to undo: no act is waiting.")
         self.flush()
+
+
+def _listed(jobs: Sequence[Job]) -> list[str]:
+    return [f"{short_id(job.job_id, LISTED_ID_CELLS)}  {job.workflow}  {job.state}" for job in jobs]
