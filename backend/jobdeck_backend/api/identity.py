@@ -9,7 +9,6 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from sqlalchemy.exc import DBAPIError
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -70,7 +69,7 @@ class Identified:
             raise TokenInvalid("Authorization must be one, Bearer and a token; nothing was done")
         token = token.strip()
         known = self._verifier.remembered(token)
-        return known if known is not None else await run_in_threadpool(self._verifier.verify, token)
+        return known if known is not None else await self._verifier.verify(token)
 
 
 async def _must_be_allowed(asking: Principal, scope: Scope) -> None:
