@@ -9,10 +9,19 @@ from typing import Literal, Self
 from urllib.parse import urlsplit
 
 from platformdirs import user_state_path
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 SQLITE = "sqlite:///"
+
+
+def what_is_wrong(error: ValidationError) -> str:
+    """Which variables cannot be, and why; never their values, which may be secrets."""
+    reasons = [
+        ": ".join([*(f"JOBDECK_{str(name).upper()}" for name in one["loc"]), one["msg"]])
+        for one in error.errors(include_input=False, include_url=False)
+    ]
+    return "; ".join(reasons).replace("Value error, ", "")
 
 
 class Settings(BaseSettings):

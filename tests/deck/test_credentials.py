@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import jobdeck
+from command_line import jobdeck, ran
 from jobdeck_tui.app import DeckApp
 from jobdeck_tui.client.credentials import keep_in
 from jobdeck_tui.client.errors import Denied
@@ -55,6 +55,34 @@ def test_r36_a_token_of_a_role_lets_its_caller_do_what_the_role_may(guarded: Run
     jobdeck("pause", "probe", "--server", guarded.url, JOBDECK_TOKEN=operator)
     said, _ = jobdeck("audit", "--server", guarded.url, JOBDECK_TOKEN=viewer)
     assert "olga jobd" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "said"),
+    [
+        (("--hours", "nan"), {}, "--hours is to be a number"),
+        ((), {"JOBDECK_AUTH_ISSUER": "two words"}, "JOBDECK_AUTH_ISSUER"),
+        ((), {"JOBDECK_TOKEN_SECRET": "short"}, "fewer than 32 bytes"),
+        ((), {"JOBDECK_AUTH_KEYS": "/keys.json"}, "another issuer"),
+    ],
+    ids=["hours", "issuer", "secret", "keys"],
+)
+def test_a_token_that_cannot_be_made_is_one_sentence(
+    tmp_path: Path, options: tuple[str, ...], variables: dict[str, str], said: str
+) -> None:
+    code, made, why = ran("token", "olga", *options, "--state-dir", str(tmp_path / "new"), **variables)
+    assert (code != 0, made) == (True, "")
+    assert said in why
+    assert "Traceback" not in why
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_secret_that_cannot_be_kept_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    code, made, why = ran("token", "olga", "--state-dir", str(tmp_path / "file" / "below"))
+    assert (code, made) == (12, "")
+    assert why.startswith("jobdeck: the secret ")
+    assert "Traceback" not in why
 
 
 def test_a_profiles_token_is_read_from_its_file(guarded: RunningBackend, tmp_path: Path) -> None:

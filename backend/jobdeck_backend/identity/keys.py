@@ -11,7 +11,7 @@ import orjson
 import structlog
 
 from jobdeck_backend.errors import StartRefused, TokenInvalid, Unavailable
-from jobdeck_backend.kept_secret import kept_secret
+from jobdeck_backend.kept_secret import SECRET_BYTES_MIN, kept_secret
 from jobdeck_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -26,7 +26,6 @@ TRUSTED_S = 300.0
 KEY_SET_BYTES_MAX = 256 << 10
 ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 PUBLIC_KINDS = ("RSA", "EC", "OKP")
-SECRET_BYTES_MIN = 32
 
 
 class Keys(Protocol):
