@@ -1,10 +1,11 @@
 """With authentication on: who was verified, what is theirs, and what roles add (R32, R36, I16)."""
 
+import asyncio
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from jobdeck_backend import clock
+from jobdeck_backend.api import caller
+from jobdeck_backend.identity.principal import Principal
 from running_backend import JOBS, RunningBackend, StartError, frames_of
 from starting_backends import StartBackend, one_backend
 
@@ -179,13 +183,17 @@ def test_i16_nobody_waits_for_anothers_job_nor_goes_on_with_its_thread(
         guarded.wait_for(first["job_id"])
     finally:
         guarded.http.headers.pop("authorization")
-    for body in ({"thread_id": "talk"}, {"job_id": "talk"}):
-        refused = submit(guarded, BOB, **body)
-        assert (refused.status_code, refused.json()["detail"]) == (
-            409,
-            "thread talk is not yours; nothing was stored",
-        )
-    assert submit(guarded, ALICE, thread_id="talk").status_code == 202
+    def refused() -> list[tuple[int, str]]:
+        bodies: list[dict[str, str]] = [{"thread_id": "talk"}, {"job_id": "talk"}]
+        return [
+            (answer.status_code, answer.json()["detail"])
+            for answer in (submit(guarded, BOB, **body) for body in bodies)
+        ]
+
+    idle = refused()
+    assert idle == [(409, "thread talk has an unfinished job or is not yours; nothing was stored")] * 2
+    assert submit(guarded, ALICE, thread_id="talk", input=long_probe()).status_code == 202
+    assert refused() == idle  # nor whether something runs on it
 
 
 def operations_routes(backend: RunningBackend) -> list[tuple[str, str]]:
@@ -255,6 +263,23 @@ def test_r32_a_stream_ends_with_its_callers_token(guarded: RunningBackend) -> No
     assert (again.status_code, again.json()["error"]) == (401, "token_expired")
     with guarded.http.stream("GET", f"{JOBS}/job/{job_id}/stream", headers=ALICE) as response:
         assert list(frames_of(response))[-1].data["status"] == "success"
+
+
+def test_r32_a_stream_that_always_has_frames_ends_with_its_callers_token() -> None:
+    async def frames() -> AsyncIterator[bytes]:
+        while True:
+            yield b"frame"
+
+    async def read_on() -> bool:
+        begun = time.monotonic()
+        asking = Principal("jobdeck", "alice", frozenset(), clock.now() + 0.2)
+        with caller.known_as(asking):
+            async for _frame in caller.until_expiry(frames()):
+                if time.monotonic() - begun > 5:
+                    return False
+        return time.monotonic() - begun >= 0.1
+
+    assert asyncio.run(read_on())
 
 
 def test_limits_are_counted_for_each_caller_alone(start_backend: StartBackend) -> None:
