@@ -183,6 +183,7 @@ def test_i16_nobody_waits_for_anothers_job_nor_goes_on_with_its_thread(
         guarded.wait_for(first["job_id"])
     finally:
         guarded.http.headers.pop("authorization")
+
     def refused() -> list[tuple[int, str]]:
         bodies: list[dict[str, str]] = [{"thread_id": "talk"}, {"job_id": "talk"}]
         return [
