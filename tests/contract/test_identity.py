@@ -217,7 +217,8 @@ def test_r36_without_a_role_nothing_of_the_operations_is_seen_or_done(
         for who in (ALICE, VIEWER) if method not in ("GET", "HEAD") else (ALICE,):
             answer = guarded.http.request(method, filled, json={} if method != "GET" else None, headers=who)
             assert (answer.status_code, answer.json()["detail"]["code"]) == (403, "not_allowed"), path
-    assert guarded.http.get("/metrics", headers=ALICE).status_code in (403, 404)
+    for path in ("/metrics", "/metrics%0A", "/openapi.json%0A", "/v1/ops/preferences%0A", "/of-another-day"):
+        assert guarded.http.get(path, headers=ALICE).status_code == 403, path
 
 
 def test_r36_a_viewer_sees_an_operator_acts_and_each_refusal_is_on_record(
@@ -236,6 +237,41 @@ def test_r36_a_viewer_sees_an_operator_acts_and_each_refusal_is_on_record(
     done = [(one["actor"], one["act"], one["result"].split(",")[0]) for one in acts]
     assert ("olga jobdeck", "denied", "refused: not_allowed") in done
     assert any(actor == "olga jobdeck" and act == "cancel" for actor, act, _ in done)
+
+
+def test_i16_what_is_wrong_with_a_request_does_not_tell_anothers_job_from_none(
+    guarded: RunningBackend, job_of_alice: str
+) -> None:
+    wrong: list[tuple[str, str, dict[str, Any]]] = [
+        ("GET", "/stream", {"headers": {**BOB, "last-event-id": "no number"}}),
+        ("GET", "/stream/nowhere", {}),
+        ("GET", "/no-such-route", {}),
+        ("PUT", "", {}),
+        ("POST", "/report/edit", {"content": b"no JSON"}),
+        ("POST", "/cancel", {"content": b"no JSON"}),
+    ]
+    for method, rest, options in wrong:
+        anothers, none = (
+            guarded.http.request(method, f"{JOBS}/job/{job_id}{rest}", **{"headers": BOB, **options})
+            for job_id in (job_of_alice, "no-such-job")
+        )
+        assert anothers.status_code == none.status_code == 404, (method, rest)
+        assert anothers.text == none.text.replace("no-such-job", job_of_alice), (method, rest)
+
+
+def test_r36_who_may_nothing_cannot_fill_the_audit_with_it(guarded: RunningBackend) -> None:
+    mallory = bearer("mallory")
+
+    def on_record() -> list[str]:
+        acts = guarded.http.get("/v1/ops/audit?newest=true&limit=1000", headers=VIEWER).json()["acts"]
+        return [one["result"] for one in acts if one["actor"] == "mallory jobdeck"]
+
+    for _ in range(150):
+        assert guarded.http.post("/v1/ops/prune", json={}, headers=mallory).status_code == 403
+        assert guarded.http.post(f"{JOBS}/job/no-such-job/cancel", headers=mallory).status_code == 404
+    kept = on_record()
+    assert 60 <= len(kept) <= 120  # a minute may have ended meanwhile
+    assert any("not on record" in result for result in kept)
 
 
 def long_probe(seconds: float = 3) -> str:
