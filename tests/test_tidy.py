@@ -62,7 +62,7 @@ ONLY = {
     "sqlalchemy": {"store", "commands", "recovery", "upkeep", "app", "api", "scheduling"},
     "alembic": {"store"},
     "jwt": {"identity"},
-    "httpx": {"addresses", "notify", "workflows"},
+    "httpx": {"addresses", "identity", "notify", "workflows"},
     "fastapi": {"api", "app"},
     "starlette": {"api", "app"},
     "langgraph": {"workflows", "store", "scheduling"},

@@ -30,7 +30,7 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
 from jobdeck_backend.scheduling.forks import ForkServer
 from jobdeck_backend.scheduling.process_logs import log_path
-from jobdeck_backend.settings import Settings
+from jobdeck_backend.settings import Settings, what_is_wrong
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.inspection import inspect_workflows
 from jobdeck_backend.workflows.sources import listed_graphs
@@ -125,11 +125,7 @@ def read_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        reasons = [
-            ": ".join([*(f"JOBDECK_{str(name).upper()}" for name in one["loc"]), one["msg"]])
-            for one in error.errors(include_input=False, include_url=False)
-        ]
-        raise click.UsageError("; ".join(reasons).replace("Value error, ", "")) from None
+        raise click.UsageError(what_is_wrong(error)) from None
 
 
 def refuse_without_effect(settings: Settings, given: Collection[str]) -> None:

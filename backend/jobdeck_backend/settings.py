@@ -6,12 +6,22 @@ passing through Dask.
 
 from pathlib import Path
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from platformdirs import user_state_path
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 SQLITE = "sqlite:///"
+
+
+def what_is_wrong(error: ValidationError) -> str:
+    """Which variables cannot be, and why; never their values, which may be secrets."""
+    reasons = [
+        ": ".join([*(f"JOBDECK_{str(name).upper()}" for name in one["loc"]), one["msg"]])
+        for one in error.errors(include_input=False, include_url=False)
+    ]
+    return "; ".join(reasons).replace("Value error, ", "")
 
 
 class Settings(BaseSettings):
@@ -146,7 +156,9 @@ class Settings(BaseSettings):
     @staticmethod
     def _is_safe_source(keys: str) -> bool:
         """Whoever can change the keys on their way can be anybody."""
-        return "://" not in keys or keys.startswith(("https://", "http://127.0.0.1:", "http://localhost:"))
+        address = urlsplit(keys)
+        at_home = address.scheme == "http" and address.hostname in ("127.0.0.1", "localhost", "::1")
+        return "://" not in keys or address.scheme == "https" or at_home
 
     @property
     def drills_allowed(self) -> bool:

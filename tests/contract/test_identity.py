@@ -1,10 +1,11 @@
 """With authentication on: who was verified, what is theirs, and what roles add (R32, R36, I16)."""
 
+import asyncio
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from jobdeck_backend import clock
+from jobdeck_backend.api import caller
+from jobdeck_backend.identity.principal import Principal
 from running_backend import JOBS, RunningBackend, StartError, frames_of
 from starting_backends import StartBackend, one_backend
 
@@ -179,13 +183,18 @@ def test_i16_nobody_waits_for_anothers_job_nor_goes_on_with_its_thread(
         guarded.wait_for(first["job_id"])
     finally:
         guarded.http.headers.pop("authorization")
-    for body in ({"thread_id": "talk"}, {"job_id": "talk"}):
-        refused = submit(guarded, BOB, **body)
-        assert (refused.status_code, refused.json()["detail"]) == (
-            409,
-            "thread talk is not yours; nothing was stored",
-        )
-    assert submit(guarded, ALICE, thread_id="talk").status_code == 202
+
+    def refused() -> list[tuple[int, str]]:
+        bodies: list[dict[str, str]] = [{"thread_id": "talk"}, {"job_id": "talk"}]
+        return [
+            (answer.status_code, answer.json()["detail"])
+            for answer in (submit(guarded, BOB, **body) for body in bodies)
+        ]
+
+    idle = refused()
+    assert idle == [(409, "thread talk has an unfinished job or is not yours; nothing was stored")] * 2
+    assert submit(guarded, ALICE, thread_id="talk", input=long_probe()).status_code == 202
+    assert refused() == idle  # nor whether something runs on it
 
 
 def operations_routes(backend: RunningBackend) -> list[tuple[str, str]]:
@@ -208,7 +217,8 @@ def test_r36_without_a_role_nothing_of_the_operations_is_seen_or_done(
         for who in (ALICE, VIEWER) if method not in ("GET", "HEAD") else (ALICE,):
             answer = guarded.http.request(method, filled, json={} if method != "GET" else None, headers=who)
             assert (answer.status_code, answer.json()["detail"]["code"]) == (403, "not_allowed"), path
-    assert guarded.http.get("/metrics", headers=ALICE).status_code in (403, 404)
+    for path in ("/metrics", "/metrics%0A", "/openapi.json%0A", "/v1/ops/preferences%0A", "/of-another-day"):
+        assert guarded.http.get(path, headers=ALICE).status_code == 403, path
 
 
 def test_r36_a_viewer_sees_an_operator_acts_and_each_refusal_is_on_record(
@@ -227,6 +237,41 @@ def test_r36_a_viewer_sees_an_operator_acts_and_each_refusal_is_on_record(
     done = [(one["actor"], one["act"], one["result"].split(",")[0]) for one in acts]
     assert ("olga jobdeck", "denied", "refused: not_allowed") in done
     assert any(actor == "olga jobdeck" and act == "cancel" for actor, act, _ in done)
+
+
+def test_i16_what_is_wrong_with_a_request_does_not_tell_anothers_job_from_none(
+    guarded: RunningBackend, job_of_alice: str
+) -> None:
+    wrong: list[tuple[str, str, dict[str, Any]]] = [
+        ("GET", "/stream", {"headers": {**BOB, "last-event-id": "no number"}}),
+        ("GET", "/stream/nowhere", {}),
+        ("GET", "/no-such-route", {}),
+        ("PUT", "", {}),
+        ("POST", "/report/edit", {"content": b"no JSON"}),
+        ("POST", "/cancel", {"content": b"no JSON"}),
+    ]
+    for method, rest, options in wrong:
+        anothers, none = (
+            guarded.http.request(method, f"{JOBS}/job/{job_id}{rest}", **{"headers": BOB, **options})
+            for job_id in (job_of_alice, "no-such-job")
+        )
+        assert anothers.status_code == none.status_code == 404, (method, rest)
+        assert anothers.text == none.text.replace("no-such-job", job_of_alice), (method, rest)
+
+
+def test_r36_who_may_nothing_cannot_fill_the_audit_with_it(guarded: RunningBackend) -> None:
+    mallory = bearer("mallory")
+
+    def on_record() -> list[str]:
+        acts = guarded.http.get("/v1/ops/audit?newest=true&limit=1000", headers=VIEWER).json()["acts"]
+        return [one["result"] for one in acts if one["actor"] == "mallory jobdeck"]
+
+    for _ in range(150):
+        assert guarded.http.post("/v1/ops/prune", json={}, headers=mallory).status_code == 403
+        assert guarded.http.post(f"{JOBS}/job/no-such-job/cancel", headers=mallory).status_code == 404
+    kept = on_record()
+    assert 60 <= len(kept) <= 120  # a minute may have ended meanwhile
+    assert any("not on record" in result for result in kept)
 
 
 def long_probe(seconds: float = 3) -> str:
@@ -255,6 +300,23 @@ def test_r32_a_stream_ends_with_its_callers_token(guarded: RunningBackend) -> No
     assert (again.status_code, again.json()["error"]) == (401, "token_expired")
     with guarded.http.stream("GET", f"{JOBS}/job/{job_id}/stream", headers=ALICE) as response:
         assert list(frames_of(response))[-1].data["status"] == "success"
+
+
+def test_r32_a_stream_that_always_has_frames_ends_with_its_callers_token() -> None:
+    async def frames() -> AsyncIterator[bytes]:
+        while True:
+            yield b"frame"
+
+    async def read_on() -> bool:
+        begun = time.monotonic()
+        asking = Principal("jobdeck", "alice", frozenset(), clock.now() + 0.2)
+        with caller.known_as(asking):
+            async for _frame in caller.until_expiry(frames()):
+                if time.monotonic() - begun > 5:
+                    return False
+        return time.monotonic() - begun >= 0.1
+
+    assert asyncio.run(read_on())
 
 
 def test_limits_are_counted_for_each_caller_alone(start_backend: StartBackend) -> None:

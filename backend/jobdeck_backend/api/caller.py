@@ -42,9 +42,10 @@ async def until_expiry(frames: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """A stream's frames for as long as its caller's token is valid: who comes again is asked again."""
     asking = principal()
     assert asking is not None
-    while True:
+    # Frames that are always there are never waited for: the time is looked at, too.
+    while (left_s := asking.expires_at - now()) > 0:
         chunk = None
-        with anyio.move_on_after(max(0.0, asking.expires_at - now())):
+        with anyio.move_on_after(left_s):
             chunk = await anext(frames, None)
         if chunk is None:
             return

@@ -171,7 +171,7 @@ def _insert(tx: Connection, admission: Admission) -> None:
     try:
         inserted = jobs.insert_admission(tx, admission)
     except IntegrityError:
-        raise NotEligible(f"thread {admission.thread_id} has an unfinished job; nothing was stored") from None
+        raise _thread_refused(admission) from None
     if not inserted:
         stored = jobs.load_admission(tx, admission.job_id)
         said = f"Job already exists: {admission.job_id}"
@@ -193,4 +193,10 @@ def _must_own_thread(tx: Connection, admission: Admission) -> None:
     """A thread is its first job's owner's (R21): whoever went on with it would read what it was told."""
     owner, thread_id = admission.owner, admission.thread_id
     if owner is not None and admissions.owners_of_thread(tx, thread_id) != {owner}:
-        raise NotEligible(f"thread {thread_id} is not yours; nothing was stored")
+        raise _thread_refused(admission)
+
+
+def _thread_refused(admission: Admission) -> NotEligible:
+    """The same in both cases: whether another's thread is busy is nobody else's to know (R32)."""
+    why = "has an unfinished job" if admission.owner is None else "has an unfinished job or is not yours"
+    return NotEligible(f"thread {admission.thread_id} {why}; nothing was stored")

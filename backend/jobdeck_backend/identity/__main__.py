@@ -3,13 +3,14 @@
 import sys
 
 import click
+from pydantic import ValidationError
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.identity.keys import own_secret
 from jobdeck_backend.identity.principal import OWNER_CHARS_MAX, Principal, Role
 from jobdeck_backend.identity.tokens import make_token
-from jobdeck_backend.settings import Settings
+from jobdeck_backend.settings import Settings, what_is_wrong
 
 HOUR_S = 3600.0
 
@@ -20,13 +21,17 @@ HOUR_S = 3600.0
 @click.option("--hours", type=click.FloatRange(0, 24 * 366, min_open=True), default=12.0)
 def command(subject: str, roles: tuple[str, ...], hours: float) -> None:
     """Print the token. The state directory and the secret are the environment's."""
-    settings = Settings()
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        raise click.UsageError(what_is_wrong(error)) from None
+    if not hours > 0:  # click takes what is no number for one within any range
+        raise click.UsageError("--hours is to be a number")
     if settings.auth_keys is not None:
         raise click.UsageError("JOBDECK_AUTH_KEYS names another issuer: ask it for a token")
     principal = Principal(settings.auth_issuer, subject, frozenset(map(Role, roles)), now() + hours * HOUR_S)
     if not subject.strip() or not subject.isprintable() or len(principal.owner) > OWNER_CHARS_MAX:
         raise click.UsageError("a subject is a printable name of at most 100 characters")
-    settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     print(
         make_token(
             own_secret(settings),

@@ -1,27 +1,31 @@
 """What tokens are verified with: jobdeck's own secret, or the public keys of an issuer."""
 
-import json
-import threading
+import asyncio
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
 
+import httpx
 import jwt
+import orjson
 import structlog
 
 from jobdeck_backend.errors import StartRefused, TokenInvalid, Unavailable
-from jobdeck_backend.kept_secret import kept_secret
+from jobdeck_backend.kept_secret import SECRET_BYTES_MIN, kept_secret
 from jobdeck_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 
 EXIT_IDENTITY = 15
 FETCH_TIMEOUT_S = 5.0
+"""For the whole of it, however slowly it comes."""
 # A key nobody knows may be a new one; whoever invents them makes the issuer be asked no oftener than so.
 FETCH_PAUSE_S = 10.0
+TRUSTED_S = 300.0
+"""How long keys count before the issuer is asked again: one that it took back is out by then."""
+KEY_SET_BYTES_MAX = 256 << 10
 ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-PUBLIC_KINDS = frozenset({"RSA", "EC", "OKP"})
-SECRET_BYTES_MIN = 32
+PUBLIC_KINDS = ("RSA", "EC", "OKP")
 
 
 class Keys(Protocol):
@@ -29,7 +33,7 @@ class Keys(Protocol):
 
     algorithms: tuple[str, ...]
 
-    def key(self, header: dict[str, Any]) -> Any:
+    async def key(self, header: dict[str, Any]) -> Any:
         """Raises ``TokenInvalid`` where there is none, ``Unavailable`` where it cannot be known now."""
 
 
@@ -41,7 +45,7 @@ class OwnSecret:
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
 
-    def key(self, header: dict[str, Any]) -> Any:  # noqa: ARG002
+    async def key(self, header: dict[str, Any]) -> Any:  # noqa: ARG002
         """The same for all."""
         return self.secret
 
@@ -57,7 +61,7 @@ class KeyFile:
         self._keys: list[jwt.PyJWK] = []
         self._keys_now()
 
-    def key(self, header: dict[str, Any]) -> Any:
+    async def key(self, header: dict[str, Any]) -> Any:
         """The one named; the only one where none is named."""
         return named(self._keys_now(), header)
 
@@ -66,7 +70,7 @@ class KeyFile:
         try:
             changed_at = self._path.stat().st_mtime
             if changed_at != self._read_at:
-                self._keys, self._read_at = public_keys(json.loads(self._path.read_bytes())), changed_at
+                self._keys, self._read_at = public_keys(self._path.read_bytes()), changed_at
         except (OSError, ValueError, jwt.PyJWTError) as error:
             if not self._keys:
                 raise StartRefused(f"no keys can be read from {self._path}: {error}", EXIT_IDENTITY) from None
@@ -75,50 +79,93 @@ class KeyFile:
 
 
 class KeyServer:
-    """An issuer's JSON Web Key Set, fetched when a token names a key that is not known."""
+    """An issuer's JSON Web Key Set: fetched when a token names a key that is not known, and when it is old.
+
+    Whoever waits for a fetch waits on the loop, all for the same one; those whose key is known wait for none.
+    """
 
     algorithms: tuple[str, ...] = ASYMMETRIC
 
     def __init__(self, url: str) -> None:
-        self._client = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=FETCH_TIMEOUT_S)
+        self._url = url
         self._keys: list[jwt.PyJWK] = []
-        self._fetched_at: float | None = None
-        self._turn = threading.Lock()
+        self._fetch: asyncio.Task[None] | None = None
+        self._fetched_at = float("-inf")
+        self._failed = False
 
-    def key(self, header: dict[str, Any]) -> Any:
-        """The one named; the only one where none is named. Fetches, so that it belongs on a thread."""
-        with self._turn:
-            try:
-                return named(self._keys, header)
-            except TokenInvalid:
-                if not self._may_fetch():
-                    raise
-            self._fetch()
-            return named(self._keys, header)
-
-    def _may_fetch(self) -> bool:
-        return self._fetched_at is None or monotonic() - self._fetched_at >= FETCH_PAUSE_S
-
-    def _fetch(self) -> None:
-        self._fetched_at = monotonic()
+    async def key(self, header: dict[str, Any]) -> Any:
+        """The one named; the only one where none is named."""
+        age_s = monotonic() - self._fetched_at
         try:
-            self._keys = public_keys(self._client.fetch_data())
-        except jwt.PyJWTError as error:
-            log.warning("the issuer's keys cannot be fetched", cause=str(error))
-            raise Unavailable(
-                "the issuer's keys cannot be had just now; nothing was done",
-                retry_after_s=round(FETCH_PAUSE_S),
-            ) from None
+            found = named(self._keys, header)
+        except TokenInvalid:
+            if age_s >= FETCH_PAUSE_S or self._is_fetching():
+                await asyncio.shield(self._fetching())
+            if self._failed:
+                raise Unavailable(
+                    "the issuer's keys cannot be had just now; nothing was done",
+                    retry_after_s=round(FETCH_PAUSE_S),
+                ) from None
+            return named(self._keys, header)
+        if age_s >= (FETCH_PAUSE_S if self._failed else TRUSTED_S):
+            self._fetching()
+        return found
+
+    def _is_fetching(self) -> bool:
+        return self._fetch is not None and not self._fetch.done()
+
+    def _fetching(self) -> "asyncio.Task[None]":
+        """The fetch that is on its way, or one that begins."""
+        if self._fetch is None or self._fetch.done():
+            self._fetched_at = monotonic()
+            self._fetch = asyncio.create_task(self._fetch_keys())
+        return self._fetch
+
+    async def _fetch_keys(self) -> None:
+        """Those known count on where it fails: an issuer may be away for a while."""
+        try:
+            async with asyncio.timeout(FETCH_TIMEOUT_S):
+                self._keys = public_keys(await _read(self._url))
+            self._failed = False
+        except (TimeoutError, httpx.HTTPError, ValueError, jwt.PyJWTError) as error:
+            self._failed = True
+            log.warning("the issuer's keys cannot be fetched", cause=str(error) or type(error).__name__)
 
 
-def public_keys(key_set: Any) -> list[jwt.PyJWK]:
+async def _read(url: str) -> bytes:
+    """What is there, and nowhere else: a redirect is not followed. Raises ``httpx.HTTPError``, ``ValueError``."""
+    as_it_is = {"Accept-Encoding": "identity"}
+    async with (
+        httpx.AsyncClient(timeout=FETCH_TIMEOUT_S) as client,
+        client.stream("GET", url, headers=as_it_is) as response,
+    ):
+        if response.status_code != 200:
+            raise ValueError(f"the answer is {response.status_code}")
+        body = b""
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > KEY_SET_BYTES_MAX:
+                raise ValueError(f"a key set has at most {KEY_SET_BYTES_MAX} bytes")
+        return body
+
+
+def public_keys(text: bytes) -> list[jwt.PyJWK]:
     """The keys of a set that only verify: one that also signs would let everybody who reads it sign."""
+    key_set = orjson.loads(text)
     if not isinstance(key_set, dict) or not isinstance(key_set.get("keys"), list):
         raise ValueError("it is no JSON Web Key Set")
-    public = [one for one in key_set["keys"] if isinstance(one, dict) and one.get("kty") in PUBLIC_KINDS]
+    public = [one for one in key_set["keys"] if isinstance(one, dict) and _only_verifies(one)]
     if not public:
         raise ValueError("there is no public key in it")
     return jwt.PyJWKSet(public).keys
+
+
+def _only_verifies(key: dict[str, Any]) -> bool:
+    return (
+        key.get("kty") in PUBLIC_KINDS
+        and key.get("use") in (None, "sig")
+        and key.get("alg") in (None, *ASYMMETRIC)
+    )
 
 
 def named(keys: list[jwt.PyJWK], header: dict[str, Any]) -> jwt.PyJWK:

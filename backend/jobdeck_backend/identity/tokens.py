@@ -36,12 +36,12 @@ class Verifier:
         _must_be_valid(principal.expires_at)
         return principal
 
-    def verify(self, token: str) -> Principal:
-        """Who it names; may ask the issuer for its keys, so that it belongs on a thread.
+    async def verify(self, token: str) -> Principal:
+        """Who it names; the issuer may be asked for its keys.
 
         Raises ``TokenInvalid``, ``TokenExpired``, ``NotAllowed`` (it names nobody), ``Unavailable``.
         """
-        claims = self._claims(token)
+        claims = await self._claims(token)
         expires_at, begins_at = claims["exp"], claims.get("nbf", 0)
         if not all(type(one) in (int, float) and abs(one) <= LATEST for one in (expires_at, begins_at)):
             raise TokenInvalid("the token's times are none; nothing was done")
@@ -54,13 +54,13 @@ class Verifier:
         self._verified[token] = principal, monotonic() + TRUSTED_S
         return principal
 
-    def _claims(self, token: str) -> dict[str, Any]:
+    async def _claims(self, token: str) -> dict[str, Any]:
         if len(token) > TOKEN_CHARS_MAX:
             raise TokenInvalid("the token is too long; nothing was done")
         try:
             return jwt.decode(
                 token,
-                self._keys.key(jwt.get_unverified_header(token)),
+                await self._keys.key(jwt.get_unverified_header(token)),
                 algorithms=self._keys.algorithms,
                 issuer=self._issuer,
                 audience=self._audience,
