@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -144,6 +145,7 @@ def test_many_offers_in_one_piece_are_all_answered(backend: RunningBackend) -> N
         assert answers(caller, count) == [(200, {"status": "alive"})] * count
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_curl_offering_http2_submits(backend: RunningBackend) -> None:
     command = ["curl", "--silent", "--http2", "--max-time", "20", "-H", "content-type: application/json"]
     asked = subprocess.run(

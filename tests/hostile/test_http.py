@@ -165,7 +165,7 @@ def test_a_body_that_is_wrong_a_million_times_is_refused_in_few_words_and_flat_m
 def test_long_names_in_headers_are_not_kept(backend: RunningBackend) -> None:
     before = memory(backend)
     for number in range(200):
-        name = f"{number:x<400000}"
+        name = f"{number:x<150000}"
         for headers in ({"Origin": f"http://{name}"}, {"Host": name}, {"Origin": f"http://{name}.localhost"}):
             assert backend.http.get("/live", headers=headers).status_code == 403
     assert memory(backend) - before < 32 << 20
