@@ -42,12 +42,13 @@ def wait_until(condition: Callable[[], T], timeout_s: float = 10.0, *, what: str
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame of an event stream as it was sent; ``id`` is None where the frame has none of its own.
+    """One frame of an event stream as it was sent; ``id`` is None where the frame has none of its own, and
+    a number for a job's event.
 
     ``data`` of ``events``, which has one event on each line, is a list.
     """
 
-    id: int | None
+    id: int | str | None
     event: str
     data: Any
 
@@ -58,7 +59,8 @@ class Frame:
         told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
         data = told if fields["event"] == "events" else told[0]
         assert fields["event"] == "events" or len(told) == 1, lines
-        return cls(int(fields["id"]) if "id" in fields else None, fields["event"], data)
+        given = fields.get("id")
+        return cls(int(given) if given is not None and given.isdigit() else given, fields["event"], data)
 
 
 def frames_of(response: httpx.Response) -> Iterator[Frame]:

@@ -22,7 +22,7 @@ def feed(backend: RunningBackend, **params: Any) -> Iterator[Iterator[Frame]]:
         yield frames_of(response)
 
 
-def until_state(frames: Iterator[Frame], job_id: str, state: str) -> tuple[list[Frame], int]:
+def until_state(frames: Iterator[Frame], job_id: str, state: str) -> tuple[list[Frame], str]:
     """The frames up to the row with that state, and the cursor there."""
     seen = []
     for frame in frames:
@@ -31,7 +31,7 @@ def until_state(frames: Iterator[Frame], job_id: str, state: str) -> tuple[list[
             row["job_id"] == job_id and row["state"] == state for row in frame.data["jobs"]
         ):
             assert frame.id is not None
-            return seen, frame.id
+            return seen, str(frame.id)
     raise AssertionError(f"the feed ended before {job_id} was {state}")
 
 
@@ -91,6 +91,21 @@ def test_a_cursor_that_this_server_never_gave_is_refused(backend: RunningBackend
     for cursor in ("999999999", "yesterday", "-1"):
         answer = backend.http.get(FEED, params={"after": cursor})
         assert (answer.status_code, answer.json()["detail"]["code"]) == (422, "invalid_input")
+
+
+def test_a_cursor_of_another_database_is_refused_however_much_happened_there(
+    start_backend: StartBackend, backend: RunningBackend
+) -> None:
+    other = start_backend()
+    with feed(other) as frames:
+        next(frames)
+        _seen, cursor = until_state(frames, other.submit({"name": "one", "seconds": 0}), "succeeded")
+    with feed(other, last_event_id=cursor) as frames:
+        assert next(frames).event == "overview"
+    for _ in range(3):
+        backend.wait_for(backend.submit({"name": "one", "seconds": 0}), "success")
+    answer = backend.http.get(FEED, headers={"Last-Event-ID": cursor})
+    assert (answer.status_code, answer.json()["detail"]["code"]) == (422, "invalid_input")
 
 
 def test_acts_are_told_done_and_refused(backend: RunningBackend) -> None:

@@ -19,6 +19,10 @@ class Lossy:
         self.flows.set()
         self._connections: set[asyncio.StreamWriter] = set()
 
+    def lead_to(self, target: str) -> None:
+        """Another server answers from now on."""
+        self._target = urlsplit(target)
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refuses:
             writer.close()

@@ -35,6 +35,7 @@ def test_config_tells_what_cannot_be_used_and_exits_1(jobdeck):
     told = jobdeck(text, "config", code=1)
     assert "e is the key of act.expire on Jobs; act.cancel keeps its own" in told
     assert "nothing is named act.destroy" in told
+    assert "There is no theme pink: dark, " in jobdeck('theme = "pink"', "config", code=1)
     assert "secrets come from the environment" in told
     assert "hidden" not in told
     data = json.loads(jobdeck(text, "config", "--json", code=1))
@@ -59,9 +60,22 @@ def test_a_profile_is_the_server_that_every_command_means(jobdeck):
     assert "there is no profile moon; there are: near, far" in jobdeck(
         text, "list", "--profile", "moon", code=2
     )
-    assert "write it as http://host:port" in jobdeck(
-        '[profiles.a]\nurl = "ftp://a"', "list", "--profile", "a", code=2
-    )
+
+
+@pytest.mark.parametrize("url", ['"ftp://a"', '"http://me:hidden@127.0.0.1:9"', "7"])
+def test_a_profile_without_a_usable_address_is_no_other_server(jobdeck, url):
+    text = f"profile = 'a'\n[profiles.a]\nurl = {url}\n"
+    for command in (("list", "--profile", "a"), ("list",), ("cancel", "some-job")):
+        told = jobdeck(text, *command, code=2)
+        assert "profiles.a.url must be" in told
+        assert "hidden" not in told
+    told = jobdeck(text, "config", code=1)
+    assert "The profile is left out." in told
+    assert "hidden" not in told
+
+
+def test_a_profile_that_is_misspelt_in_the_file_is_no_other_server(jobdeck):
+    assert "there is no profile porduction" in jobdeck('profile = "porduction"', "list", code=2)
 
 
 ADDRESSES = {

@@ -185,9 +185,9 @@ def test_a_denied_feed_says_so_and_asks_again_only_slowly():
 
 def test_a_cursor_the_server_no_longer_knows_is_dropped():
     first = [EVENT_STREAM, frame("jobs", {"jobs": []}, "old")]
-    items, server, _ = read(5, first, [answer(410, {"detail": "gone"})], [EVENT_STREAM, None])
-    assert kinds(items) == [Connected, JobsChanged, Lost, Lost, Connected]
-    assert not items[4].resumed
+    items, server, _ = read(4, first, [answer(410, {"detail": "gone"})], [EVENT_STREAM, None])
+    assert kinds(items) == [Connected, JobsChanged, Lost, Connected], "asked again without it at once"
+    assert items[3] == Connected(resumed=False, replaced=True)
     assert "last-event-id" not in server.requests[2]
 
 

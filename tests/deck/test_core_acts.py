@@ -178,3 +178,9 @@ def test_many_targets_are_counted_by_what_can_be_done_to_them():
     assert consequence(Act.CANCEL, [job(state="running", stages_done=2)]).startswith(
         "It is running now; 2 completed"
     )
+
+
+def test_only_what_runs_can_leave_an_effect_uncertain_and_the_question_says_so():
+    assert "effect" in consequence(Act.EXPIRE, [job(state="running"), job(job_id="b", state="queued")])
+    assert "effect" not in consequence(Act.CANCEL, [job(state="queued")])
+    assert "effect" not in consequence(Act.RESUME, [job(state="failed")])

@@ -1,7 +1,7 @@
-"""What a job's screen says of telling its caller."""
+"""What a job's screen says of its record, its stages and of telling its caller."""
 
 from jobdeck_tui.client.models import JobDetail, Notification
-from jobdeck_tui.core.job_view import JobView, record_rows
+from jobdeck_tui.core.job_view import JobView, record_rows, stage_rows
 from jobdeck_tui.text.format import clock
 
 from .rows import NOW, job
@@ -48,3 +48,20 @@ def test_a_record_whose_caller_is_yet_to_be_told_is_read_again():
     assert view.callback_pending
     view.take_detail(detail(told(state="delivered")))
     assert not view.callback_pending
+
+
+def test_each_name_of_the_record_is_told_from_its_value_and_nothing_is_written_as_python_has_it():
+    request = {"expiry_seconds": 86_400, "callback": None, "data_sources": ["a", True], "input": "text"}
+    shown = record_rows(detail(None)._replace(request=request))
+    rows = ["".join(text for text, _look in row) for row in shown]
+    assert [row.split() for row in rows[-4:]] == [
+        ["expiry_seconds", "86400"],
+        ["callback", "—"],
+        ["data_sources", '["a",', "true]"],
+        ["input", "text"],
+    ]
+
+
+def test_a_job_without_a_completed_stage_is_not_said_to_have_run_none_twice():
+    rows = ["".join(text for text, _look in row) for row in stage_rows(detail(None), NOW)]
+    assert [row for row in rows if row] == [" No stage has completed yet."]

@@ -55,6 +55,9 @@ def test_over_twenty_jobs_are_dry_run_by_the_server_typed_and_seen_done_with_the
             await press(pilot, "A", "c")
             await until(pilot, lambda: isinstance(pilot.app.screen, TypedQuestion))
             assert f"the server's dry run: {MANY} can be done." in screen_text(pilot)
+            assert "many-0  probe  backlog" in screen_text(pilot), (
+                "what it is for is listed, however many they are"
+            )
             await press(pilot, *"22", "enter")
             assert isinstance(pilot.app.screen, TypedQuestion), "another number confirms nothing"
             await press(pilot, "backspace", "3", "tab", *"wrong", "enter")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from unicodedata import category
 
 import pytest
-from jobdeck_tui.client.models import Event
+from jobdeck_tui.client.models import Event, JobDetail
 from jobdeck_tui.core.event_lines import line_of
 from jobdeck_tui.core.job_view import JobView
 from jobdeck_tui.deck import Awaited
@@ -280,6 +280,34 @@ async def test_r37_the_preview_never_shows_one_jobs_events_under_anothers_name()
         preview.show_view(JobView("somebody-elses"))
         preview.flush(a_job(1), NOW)
         assert preview.view is None
+
+
+@pytest.mark.parametrize("size", [(120, 36), (200, 50)])
+def test_the_preview_says_whole_why_a_job_waits(size: tuple[int, int]) -> None:
+    why = "Ready, held by Dask until a slot is free: 6 of 6 slots are taken (by long-0, long-1, long-2, long-3, "
+    why += "batch-12 and 1 more). 3 jobs are before it. Its deadline is in 1 h 1 min."
+
+    @in_a_deck
+    async def go() -> None:
+        waits = a_job(1, "queued")
+        async with running(a_deck([waits]), *size) as pilot:
+            preview = program(pilot).screen.query_one(Preview)
+            view = JobView(waits.job_id)
+            preview.show_view(view)
+            view.take_detail(JobDetail(waits, {}, (), (), (), (), None, "slots_taken", why))
+            preview.flush(waits, NOW)
+            await pilot.pause(0.3)
+            assert why in " ".join(screen_text(pilot).replace("│", " ").split())
+
+    go()
+
+
+@in_a_deck
+async def test_open_streams_are_not_called_readers_for_one_deck_has_several() -> None:
+    deck = a_deck()
+    deck.take_overview(replace(an_overview([]), streams=3))
+    async with running(deck, 120, 36) as pilot:
+        assert "3 streams open" in lines(pilot)[0]
 
 
 def test_the_counts_are_the_lists_own_while_it_is_whole_and_else_the_servers() -> None:

@@ -253,6 +253,21 @@ def test_a_tools_whole_output_is_a_file_where_its_event_has_only_the_beginning(j
     assert told["file_path"] == kept.file_path
 
 
+@pytest.mark.parametrize("start", ["<!DOCTYPE html>", " <svg>", "%PDF-1.7", "RIFF1234WEBP", "\ufeff<html>"])
+def test_a_whole_output_that_no_file_of_text_may_be_is_one_of_json(job: AuthoredJob, start: str) -> None:
+    page = start + LONG
+
+    def read(_state: State) -> None:
+        StructuredTool.from_function(lambda: page, name="read", description="Reads a page.").invoke({})
+
+    job.accept(graph(read), with_artifacts=True)
+    assert job.attempt().status is Status.SUCCESS
+    (kept,) = job.artifacts()
+    assert json.loads(job.files.path(kept.sha256).read_text()) == page
+    assert job.told("tool.end")[0]["file_path"] == kept.file_path
+    assert job.told("artifact.warning") == []
+
+
 def test_without_artifacts_a_tools_long_output_is_cut_and_costs_no_file(job: AuthoredJob) -> None:
     job.accept(graph(call_a_long_tool))
     assert job.attempt().status is Status.SUCCESS

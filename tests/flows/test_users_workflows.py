@@ -151,12 +151,19 @@ def test_a_graph_of_messages_takes_text(backend) -> None:
         ('{"question": "why"}', "needs times"),
         ('{"question": "why", "times": "two"}', "times is to be of type integer"),
         ('{"question": "why", "times": 2, "loudness": 3}', "does not know loudness"),
+        (
+            json.dumps({"times": 2} | dict.fromkeys(map(str, range(9_000)))),
+            "does not know 0, 1, 10, 100, 1000 and 8,995 others",
+        ),
+        ("[" * 100_000, "needs times"),
     ],
+    ids=lambda one: one[:40],
 )
 def test_input_that_does_not_fit_the_schema_is_refused_with_what_it_takes(backend, text, says) -> None:
     answer = backend.http.post(f"{JOBS}/submit", json={"agent_type": "compiled", "input": text})
     assert answer.status_code == 422
     assert says in answer.text
+    assert len(answer.text) < 500
 
 
 def test_schemas_and_stages_are_listed(backend) -> None:

@@ -56,6 +56,7 @@ class DeckApp(Comfort, inherit_bindings=False):
     CSS_PATH = SHEETS  # type: ignore[assignment] # a list of paths is what Textual takes
     COMMANDS: ClassVar[set[type[DeckProvider]]] = {JobCommands, DeckCommands}  # type: ignore[assignment]
     TITLE = "jobdeck"
+    VERTICAL_BREAKPOINTS = [(0, "-cramped"), (20, "-spacious")]  # noqa: RUF012 (Textual's own); of dialogs
     MODES: ClassVar[dict[str, Callable[[], Screen[None]]]] = {  # type: ignore[assignment]
         mode: partial(opened, mode) for mode in MAIN_SCREENS
     }

@@ -9,6 +9,7 @@ from jobdeck_tui.core.config import Config, Profile
 from jobdeck_tui.core.row_filter import FilterHistory
 from jobdeck_tui.core.view_state import ViewState
 from jobdeck_tui.key_registry import checked_keys
+from jobdeck_tui.styles.themes import unknown_theme
 from jobdeck_tui.view_file import ViewFile
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ class Opening:
     def _choose(self, app: "DeckApp") -> Iterator[str]:
         """Theme and view, as far as there are such; gives what is wrong with them."""
         theme = app.deck.theme or self.config.theme
-        if theme and theme in app.available_themes:
-            app.theme = theme
+        if theme and (unknown := unknown_theme(theme)):
+            yield unknown
         elif theme:
-            yield f"There is no theme {theme}: {', '.join(sorted(app.available_themes))}."
+            app.theme = theme
         if self.view in self.config.views:
             app.deck.job_list.show_view(self.config.views[self.view])
         elif self.view:

@@ -19,7 +19,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.errors import InvalidInput
 from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.loops import Loop
-from jobdeck_backend.store import audit, places
+from jobdeck_backend.store import audit, epochs, places
 
 INTERVAL_S = 0.25
 """How often Dask's picture is compared with the last one."""
@@ -46,6 +46,7 @@ class Feed(Loop):
         self._changed: set[str] = set()
         self._unlogged = UnloggedChanges()
         self._last_act = 0
+        self._mark = ""
         self._overview_due = 0.0
         self.dropped = 0
         """Subscribers that were too slow, since the start."""
@@ -122,6 +123,8 @@ class Feed(Loop):
         async with self._lock:
             if not self._watching:
                 await self._begin()
+            if not self._mark:
+                self._mark = await asyncio.to_thread(self._newest_mark)
             subscription.push(control("overview", await asyncio.to_thread(self.overview, OVERVIEW_S / 2)))
             self._subscriptions.add(subscription)
             if after is not None:
@@ -142,15 +145,20 @@ class Feed(Loop):
         with self._database.read() as tx:
             return audit.last_id(tx)
 
-    def _exists(self, cursor: str) -> bool:
+    def _newest_mark(self) -> str:
         with self._database.read() as tx:
-            return places.exists(tx, cursor)
+            return epochs.newest_mark(tx)
+
+    def _exists(self, cursor: str) -> bool:
+        place, _, mark = cursor.partition("@")
+        with self._database.read() as tx:
+            return epochs.has_mark(tx, mark) and places.exists(tx, place)
 
     def _missed(self, after: str) -> tuple[str, list[str]]:
         """The log's end, and the jobs it tells of since ``after``, with all unfinished ones: what Dask and the
         forecast said of those meanwhile is in no log."""
         with self._database.read() as tx:
-            told = places.jobs_with_news(tx, after)
+            told = places.jobs_with_news(tx, after.partition("@")[0])
             return places.end(tx), [*{*told, *self._board.picture_in(tx, max_age_s=0.0).states}]
 
     # The pass.
@@ -201,7 +209,7 @@ class Feed(Loop):
         views, at = self._board.load(job_ids), now()
         if to_all:
             self._unlogged.sent({view.source.job_id: view.state for view in views})
-        cursor = b"" if place is None else f"id: {place}\n".encode()
+        cursor = b"" if place is None else f"id: {place}@{self._mark}\n".encode()
         return cursor + control("jobs", {"jobs": [shapes.job_row(view, at) for view in views]})
 
     async def _send_acts(self) -> None:

@@ -1,5 +1,6 @@
 """Epochs on record: which scheduler each backend uses, and whether that is over."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -9,6 +10,8 @@ from jobdeck_backend.jobs.records import Epoch
 from jobdeck_backend.store.tables import epochs
 
 _OPEN = epochs.c.ended_at.is_(None)
+_MARK = select(epochs.c.epoch, epochs.c.started_at)
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def insert(tx: Connection, epoch: Epoch) -> None:
@@ -28,6 +31,26 @@ def load_open(tx: Connection) -> list[Epoch]:
         Epoch(**dict(row._mapping))
         for row in tx.execute(select(epochs).where(_OPEN).order_by(epochs.c.epoch))
     ]
+
+
+def newest_mark(tx: Connection) -> str:
+    """The newest epoch's mark: another database has another one, and so has a restored copy once it went on by
+    itself. Empty where none has begun."""
+    row = tx.execute(_MARK.order_by(epochs.c.epoch.desc()).limit(1)).first()
+    return "" if row is None else _mark(*row)
+
+
+def has_mark(tx: Connection, mark: str) -> bool:
+    """Whether that mark is one of this database's epochs."""
+    number = mark.partition("-")[0]
+    if not _NUMBER.fullmatch(number):
+        return False
+    row = tx.execute(_MARK.where(epochs.c.epoch == int(number))).first()
+    return row is not None and _mark(*row) == mark
+
+
+def _mark(epoch: int, started_at: float) -> str:
+    return f"{epoch}-{started_at * 1e6:.0f}"
 
 
 def attach(tx: Connection, epoch: int, scheduler_id: str) -> None:

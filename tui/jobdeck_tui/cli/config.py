@@ -21,6 +21,7 @@ EXAMPLE = """\
 # [profiles.prod]
 # url = "https://deck.example:8443"
 # environment = "PROD"         the deck asks before each act, nothing is drilled
+# token_file = "~/.deck-token" who one is there, where the server asks
 # [keys]
 # "act.cancel" = "X"           'jobdeck config --keys' lists the names
 # [views.late]
@@ -35,6 +36,7 @@ EXAMPLE = """\
 def config_command(*, list_keys: bool, as_json: bool) -> int:
     """Print the config file's path and the values that hold; exit 1 when something in it cannot be used."""
     from jobdeck_tui.key_registry import checked_keys, places
+    from jobdeck_tui.styles.themes import unknown_theme
 
     if list_keys:
         for place in places():
@@ -44,6 +46,8 @@ def config_command(*, list_keys: bool, as_json: bool) -> int:
     config = load_config(config_path())
     keys = checked_keys(config)
     problems = [*config.problems, *keys.problems]
+    if config.theme and (unknown := unknown_theme(config.theme)):
+        problems.append(unknown)
     if as_json:
         print_json(
             {"path": str(config_path()), **asdict(config), "keys": dict(keys.keys), "problems": problems}

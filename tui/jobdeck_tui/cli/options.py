@@ -1,13 +1,14 @@
 """Which server a command talks to."""
 
 import functools
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from jobdeck_tui.client import credentials
+from jobdeck_tui.client.address import is_address
 from jobdeck_tui.client.instance import await_start, default_state_dir
 from jobdeck_tui.config_file import config_path, load_config
 
@@ -16,12 +17,6 @@ from .exits import NOT_REACHABLE, REFUSED, Exit
 if TYPE_CHECKING:
     from jobdeck_tui.core.config import Profile
 
-PLAIN_URL = re.compile(
-    r"https?://(?!.*xn--)(?:127\.0\.0\.1|[a-z][a-z0-9.-]*)(?::[1-9][0-9]{0,3}|:[1-5][0-9]{4})?/?"
-)
-"""An address that is one without a closer look: the HTTP client, which knows best, takes a tenth of a second to
-import, and the deck draws its first frame without it."""
-
 
 class Target(NamedTuple):
     """A server by its URL, or the one that runs on a state directory."""
@@ -29,6 +24,8 @@ class Target(NamedTuple):
     server: str | None
     state_dir: Path | None
     named: "Profile | None" = None
+    trouble: str = ""
+    """Why the server that the config file means is not known: then none is, least of all this machine's."""
 
     @property
     def directory(self) -> Path:
@@ -60,21 +57,7 @@ def server_url(
     """Read an option that names a server; click's own usage error where it is none."""
     if value is None:
         return None
-    if PLAIN_URL.fullmatch(value):
-        return value.rstrip("/")
-    import httpx
-
-    try:
-        url = httpx.URL(value)
-        usable = (
-            url.scheme in ("http", "https")
-            and url.host != ""
-            and (url.port is None or 0 < url.port < 65536)
-            and (url.raw_path, url.fragment) == (b"/", "")
-        )
-    except (httpx.InvalidURL, ValueError):  # among the latter, names that cannot be looked up
-        usable = False
-    if not usable:
+    if not is_address(value):
         raise click.BadParameter("write it as http://host:port.")
     return value.rstrip("/")
 
@@ -90,14 +73,18 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
     name = profile or config.profile
     found = config.profiles.get(name)
     if found is not None:
-        url = None if found.url is None else server_url(None, None, found.url)
+        url = found.url and found.url.rstrip("/")
+        if url and found.token_file:
+            credentials.keep_in(url, Path(found.token_file))
         return Target(url, state_dir, found)
+    if not name:
+        return Target(None, state_dir)
+    known = ", ".join(config.profiles) or f"none, see {path}"
+    told = next((one for one in config.problems if one.startswith(f"profiles.{name}.")), "")
+    trouble = told or f"there is no profile {name}; there are: {known}."
     if profile is not None:
-        known = ", ".join(config.profiles) or f"none, see {path}"
-        raise click.BadParameter(
-            f"there is no profile {profile}; there are: {known}.", param_hint="--profile"
-        )
-    return Target(None, state_dir)
+        raise click.BadParameter(trouble, param_hint="--profile")
+    return Target(None, state_dir, trouble=f"{path}: {trouble}")
 
 
 CHANGING = frozenset(
@@ -159,6 +146,8 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
             target = group
         else:
             target = _target(server, state_dir, profile)
+        if target.trouble and click.get_current_context().invoked_subcommand is None:
+            raise click.UsageError(target.trouble)
         _refuse_change(target, click.get_current_context().info_name, kwargs)
         return command(*args, target=target, **kwargs)
 

@@ -22,10 +22,18 @@ SILENCE_SECONDS = 6.0
 DENIED_RETRY_SECONDS = 10.0
 
 
+CURSOR_UNKNOWN = (410, 422)
+"""A server's answer to a cursor that is none of its own."""
+
+
 class Connected(NamedTuple):
-    """The feed is open; ``resumed`` means that changes since the last cursor follow by themselves."""
+    """The feed is open; ``resumed`` means that changes since the last cursor follow by themselves.
+
+    ``replaced``: they cannot, for what answers now has other records than before.
+    """
 
     resumed: bool
+    replaced: bool = False
 
 
 class OverviewSeen(NamedTuple):
@@ -103,6 +111,7 @@ class Feed:
         self._silence_seconds = silence_seconds
         self._events = events
         self.cursor: str | None = None
+        self._replaced = False
         self._backoff = Backoff()
 
     async def items(self) -> AsyncIterator[FeedItem]:
@@ -115,6 +124,9 @@ class Feed:
             except Denied as error:
                 lost = Lost(error.message, DENIED_RETRY_SECONDS, error.status)
             except Refused as error:
+                if self.cursor is not None and error.status in CURSOR_UNKNOWN:
+                    self.cursor, self._replaced = None, True
+                    continue
                 self.cursor = None
                 lost = Lost(error.message, self._backoff.wait_seconds())
             except ClientError as error:
@@ -130,7 +142,8 @@ class Feed:
         async with self._api.http.stream(
             f"{OPS}/events/stream", params=params, headers=headers, read_seconds=self._silence_seconds
         ) as response:
-            yield Connected(resumed=self.cursor is not None)
+            yield Connected(resumed=self.cursor is not None, replaced=self._replaced)
+            self._replaced = False
             async for frame in sse_events(response):
                 self._backoff.reset()
                 if frame.event == "job.shutdown":

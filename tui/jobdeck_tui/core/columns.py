@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import NONE, age, elapsed, short_worker, signed, state_label, time_left
+from jobdeck_tui.text.format import NONE, age, elapsed, plural, short_worker, signed, state_label, time_left
 
 GUTTER = 4
 """Cells that are no column's: the mark and its sides before the first, the scrollbar behind the last."""
@@ -79,7 +79,8 @@ def progress(job: Job) -> str:
     """Write the stage a job is in and how many it completed, ``report 3/4``; empty before the first."""
     total = f"/{job.stages_total}" if job.stages_total is not None else ""
     if job.stage is None:
-        return f"{job.stages_done}{total} stages" if job.stages_done else ""
+        stages = f"{job.stages_done}{total} stages" if total else plural(job.stages_done, "stage")
+        return stages if job.stages_done else ""
     return f"{job.stage} {job.stages_done}{total}"
 
 

@@ -7,6 +7,7 @@ grace_seconds = 3
 url = "https://deck.example:8443"
 environment = "PROD"             # acts ask first
 read_only = true
+token_file = "~/.deck-token"     # who one is there, where the server asks
 
 [keys]
 "act.cancel" = "X"
@@ -19,6 +20,8 @@ sort = "left"
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
+
+from jobdeck_tui.client.address import is_address
 
 from .columns import COLUMNS
 from .filter import FilterError
@@ -43,6 +46,7 @@ class Profile:
     environment: str = ""
     read_only: bool = False
     grace_seconds: float | None = None
+    token_file: str = ""
 
     @property
     def guarded(self) -> bool:
@@ -85,7 +89,9 @@ class Config:
 def read_config(data: Mapping[str, Any]) -> Config:
     """Read what a parsed file says."""
     table = _Table("", data)
-    profiles = {name: _profile(one) for name, one in table.tables("profiles")}
+    profiles = {
+        name: profile for name, one in table.tables("profiles") if (profile := _profile(one)) is not None
+    }
     views = {name: _view(one) for name, one in table.tables("views")}
     keys = {
         str(name): value
@@ -112,13 +118,23 @@ def _fields(config: Config) -> dict[str, Any]:
     return {name: getattr(config, name) for name in Config.__slots__}
 
 
-def _profile(table: "_Table") -> Profile:
+def _profile(table: "_Table") -> Profile | None:
+    """None where its address cannot be used: without one a profile would be the backend of this machine."""
+    problems = len(table.problems)
+    url = table.take("url", str, "")
+    if url and not is_address(url, with_secret=False):
+        wanted = "an address such as https://deck.example:8443, without a name or password"
+        table.problems.append(f"{table.path('url')} must be {wanted}.")
+    if len(table.problems) > problems:
+        table.problems[-1] += " The profile is left out."
+        return None
     profile = Profile(
         name=table.name,
-        url=table.take("url", str, "") or None,
+        url=url or None,
         environment=table.take("environment", str, "")[:NAME_CHARACTERS_MAX],
         read_only=table.take("read_only", bool, default=False),
         grace_seconds=_grace(table, None),
+        token_file=table.take("token_file", str, ""),
     )
     table.tell_unknown(set())
     return profile

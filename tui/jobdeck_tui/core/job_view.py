@@ -185,6 +185,8 @@ def repeated_stages(stages: Sequence[Stage]) -> list[str]:
 def _repeated(stages: Sequence[Stage]) -> Row:
     if again := repeated_stages(stages):
         return [(f" ✖ completed more than once: {', '.join(again)}", "bad")]
+    if not stages:
+        return []
     attempts = len({stage.attempt for stage in stages})
     where = f" over {plural(attempts, 'attempt')}" if attempts > 1 else ""
     return [(f" {plural(len(stages), 'stage')} completed once each{where}; none ran again.", "faint")]
@@ -209,7 +211,7 @@ def record_rows(detail: JobDetail) -> list[Row]:
         ("version", str(job.version)),
         ("callback", callback_words(detail.notification)),
     )
-    rows += [[(f" {name:<14}", "faint"), (value, "")] for name, value in facts_of]
+    rows += [[(f" {name:<14} ", "faint"), (value, "")] for name, value in facts_of]
     rows += [
         [],
         [(" ATTEMPTS", "strong")],
@@ -276,5 +278,7 @@ def _text_rows(text: str) -> Iterator[Row]:
 
 
 def _request(name: str, value: object) -> Row:
-    text = value if isinstance(value, str) else repr(value)
-    return [(f" {name:<14}", "faint"), (text[:2000], "")]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if value is None:
+        text = NONE
+    return [(f" {name:<14} ", "faint"), (text[:2000], "")]

@@ -127,7 +127,9 @@ class Link:
         if isinstance(item, feed.Lost):
             self._take_loss(item)
             return
-        log.info("feed open%s", ", resumed" if item.resumed else "")
+        log.info("feed open%s", ", resumed" if item.resumed else ", other records" * item.replaced)
+        if item.replaced:
+            self._wire.deck.begin_anew()
         if not item.resumed:
             self._listing.begin()
 

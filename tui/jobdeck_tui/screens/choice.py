@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from jobdeck_tui.widgets.dialog_box import DialogBox
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 LISTED_MAX = 12
@@ -34,7 +34,7 @@ class Choice(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The list."""
-        with Vertical(classes="dialog"):
+        with DialogBox():
             yield TextLine(id="asked")
 
     def on_mount(self) -> None:

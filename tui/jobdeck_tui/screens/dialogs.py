@@ -3,29 +3,39 @@
 Enter never confirms, escape always keeps, and what would happen is listed before it can be said yes to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from jobdeck_tui.core.eligibility import Standing
 from jobdeck_tui.screens.reason import REASON_CHARACTERS_MAX, ReasonDialog
 from jobdeck_tui.text.format import plural
+from jobdeck_tui.widgets.dialog_box import DialogBox
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 LISTED_MIN, LISTED_MAX = 2, 10
-BESIDE_LISTED_ROWS = 18
-"""Rows of the screen that the rest of a question may need."""
+BESIDE_LISTED_ROWS, BESIDE_LISTED_AND_TYPED_ROWS = 18, 24
+"""Rows of the screen that the rest of a question may need; one with places to type needs more."""
 TYPED_OVER = 20
 GRANTS = (("m", 300.0, "5 minutes"), ("h", 3600.0, "1 hour"), ("d", 86_400.0, "1 day"))
 
 
-class Answers(TextLine):
-    """The answers, and the reason once it was said."""
+def _listed(targets: Sequence[str], rows: int) -> Iterator[Piece]:
+    """As many targets as ``rows`` have room for, and how many more there are."""
+    room = max(LISTED_MIN, min(LISTED_MAX, rows))
+    for target in targets[:room]:
+        yield f"  {target}\n", ""
+    if (more := len(targets) - room) > 0:
+        yield f"  and {more} more\n", "faint"
+
+
+class Changing(TextLine):
+    """What says something else while the dialog is open."""
 
     RESIZES = True
 
@@ -60,19 +70,16 @@ class Question(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """The targets, the consequences, the two answers."""
-        with Vertical(classes="dialog"):
+        with DialogBox():
             yield TextLine(id="asked")
-            yield Answers(id="answers")
+            yield Changing(id="answers")
 
     def on_mount(self) -> None:
         """Writes the question."""
         lines: list[Piece] = [
             (f"{self._verb.capitalize()} {plural(len(self._targets), self._what)}?\n", "strong")
         ]
-        listed = max(LISTED_MIN, min(LISTED_MAX, self.app.size.height - BESIDE_LISTED_ROWS))
-        lines += [(f"  {target}\n", "") for target in self._targets[:listed]]
-        if (more := len(self._targets) - listed) > 0:
-            lines.append((f"  and {more} more\n", "faint"))
+        lines += _listed(self._targets, self.app.size.height - BESIDE_LISTED_ROWS)
         lines += [(f"{note}\n", "warn") for note in self._notes]
         self.query_one("#asked", TextLine).show(lines)
         self._draw_answers()
@@ -118,7 +125,13 @@ class TypedQuestion(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "keep", "Keep", key_display="esc")]
 
     def __init__(
-        self, asked: str, expected: str, notes: Sequence[str] = (), *, with_reason: bool = False
+        self,
+        asked: str,
+        expected: str,
+        notes: Sequence[str] = (),
+        *,
+        targets: Sequence[str] = (),
+        with_reason: bool = False,
     ) -> None:
         """``with_reason``: there is a second place, for why; tab goes there."""
         super().__init__()
@@ -126,22 +139,25 @@ class TypedQuestion(ModalScreen[bool]):
         self._with_reason = with_reason
         self._asked = asked
         self._expected = expected
+        self._targets = targets
         self._notes = notes
 
     def compose(self) -> ComposeResult:
         """The question and a place to type."""
-        with Vertical(classes="dialog"):
+        with DialogBox():
             yield TextLine(id="asked")
             yield Input(id="typed", placeholder="type it here", select_on_focus=False)
             if self._with_reason:
                 yield Input(
                     id="reason", placeholder="why (optional, tab goes here)", max_length=REASON_CHARACTERS_MAX
                 )
-            yield TextLine(id="answers")
+            yield Changing(id="answers")
 
     def on_mount(self) -> None:
         """Writes the question."""
-        lines: list[Piece] = [(f"{self._asked}\n\n", "strong")]
+        lines: list[Piece] = [(f"{self._asked}\n", "strong")]
+        room = self.app.size.height - BESIDE_LISTED_AND_TYPED_ROWS
+        lines += _listed(self._targets, room) if self._targets else [("\n", "")]
         lines += [(f"{note}\n", "") for note in self._notes]
         lines += [
             ("\nType ", ""),
@@ -161,6 +177,7 @@ class TypedQuestion(ModalScreen[bool]):
             self.query_one("#answers", TextLine).show(
                 [(f"That is not {self._expected}. Nothing was done.", "warn")]
             )
+            self.query_one(DialogBox).show_end()
 
     def action_keep(self) -> None:
         """Leaves all as it is."""
@@ -175,33 +192,42 @@ class GrantOffer(ModalScreen[float | None]):
         Binding("escape,q", "keep", "Keep", key_display="esc"),
     ]
 
-    def __init__(self, asked: str, reason: str, then: str = "") -> None:
-        """``reason`` says how it stands with the deadline now; ``then`` what follows the grant."""
+    def __init__(self, asked: str, stands: Callable[[], Standing], then: str = "") -> None:
+        """``stands`` says how it is with the deadline, again every second; ``then`` what follows the grant."""
         super().__init__()
         self._asked = asked
-        self._reason = reason
+        self._stands = stands
         self._then = then
 
     def compose(self) -> ComposeResult:
-        """The reason and the choices."""
-        with Vertical(classes="dialog"):
-            yield TextLine(id="asked")
+        """How it stands, and the choices."""
+        with DialogBox():
+            yield Changing(id="asked")
 
     def on_mount(self) -> None:
-        """Writes the offer."""
+        """Writes the offer, and from then on what becomes of the job."""
+        self._draw()
+        self.set_interval(1.0, self._draw)
+
+    def _draw(self) -> None:
+        stands = self._stands()
         lines: list[Piece] = [
             (f"{self._asked}\n", "strong"),
-            (f"{self._reason}\n", ""),
-            ("The old deadline stays on record.\n\n", ""),
+            (f"{stands.words}\n", "" if stands.grantable else "warn"),
         ]
-        for key, _, words in GRANTS:
-            lines += [(f"  {key}", "strong"), (f"  grant {words}{self._then}\n", "")]
+        if stands.grantable:
+            lines.append(("The old deadline stays on record.\n\n", ""))
+            for key, _, words in GRANTS:
+                lines += [(f"  {key}", "strong"), (f"  grant {words}{self._then}\n", "")]
         lines += [(" esc ", "reverse"), (" keep it as it is", "strong")]
         self.query_one("#asked", TextLine).show(lines)
 
     def action_grant(self, seconds: float) -> None:
-        """Chooses a window."""
-        self.dismiss(seconds)
+        """Chooses a window; of no use any more, it says so and chooses nothing."""
+        if self._stands().grantable:
+            self.dismiss(seconds)
+        else:
+            self._draw()
 
     def action_keep(self) -> None:
         """Leaves all as it is."""

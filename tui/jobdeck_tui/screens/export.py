@@ -4,11 +4,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from jobdeck_tui.core.records import KINDS, Records
 from jobdeck_tui.text.format import plural
+from jobdeck_tui.widgets.dialog_box import DialogBox
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 MEANS = {
@@ -33,7 +33,7 @@ class ExportDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """What, and as what."""
-        with Vertical(classes="dialog"):
+        with DialogBox():
             yield TextLine(id="asked")
 
     def on_mount(self) -> None:

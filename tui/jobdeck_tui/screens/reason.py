@@ -5,10 +5,10 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from jobdeck_tui.widgets.dialog_box import DialogBox
 from jobdeck_tui.widgets.text_line import TextLine
 
 REASON_CHARACTERS_MAX = 500
@@ -27,7 +27,7 @@ class ReasonDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The question and a place to type."""
-        with Vertical(classes="dialog"):
+        with DialogBox():
             yield TextLine(id="asked")
             yield Input(id="reason", max_length=REASON_CHARACTERS_MAX, select_on_focus=False)
             yield TextLine(id="answers")

@@ -5,12 +5,12 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from jobdeck_tui.client.models import Effect
 from jobdeck_tui.text.format import clock
+from jobdeck_tui.widgets.dialog_box import DialogBox
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
 Verdict = tuple[str, str | None]
@@ -41,7 +41,7 @@ class VerdictDialog(ModalScreen[Verdict | None]):
 
     def compose(self) -> ComposeResult:
         """The effect, the choices, and a place for the proof."""
-        with Vertical(classes="dialog"):
+        with DialogBox():
             yield TextLine(id="asked")
             yield Input(
                 id="proof", placeholder="such as the provider's own number", max_length=2000, disabled=True

@@ -77,3 +77,8 @@ THEMES = (
     ),
 )
 NAMES = tuple(theme.name for theme in THEMES)
+
+
+def unknown_theme(name: str) -> str:
+    """Say that there is no theme of that name; empty where there is."""
+    return "" if name in NAMES else f"There is no theme {name}: {', '.join(NAMES)}."

@@ -38,7 +38,7 @@ class StatusBar(TextLine):
         rest += _server_badges(deck)
         rest += _own_badges(deck)
         if deck.overview is not None and deck.overview.streams > 1 and width >= WIDE_FROM_CELLS:
-            rest.append((f" {deck.overview.streams} readers ", "faint"))
+            rest.append((f" {deck.overview.streams} streams open ", "faint"))
         used = sum(cells(text) for text, _ in (*badge, *rest)) + len(PROGRAM) + 2
         name = fit(deck.server_words, max(SERVER_CELLS_MIN, min(cells(deck.server_words), width - used)))
         used += cells(name)
