@@ -94,7 +94,7 @@ def an_overview(jobs: Sequence[Job], **fields: Any) -> Overview:
         "scheduler": Scheduler("up", "tcp://127.0.0.1:8786", 1, "Scheduler-a", 0.1, "http://127.0.0.1:9"),
         "workers": 2,
         "slots_total": 4,
-        "slots_taken": 4,
+        "slots_taken": counts["running"],
         "counts": counts,
         "delivered": counts["waiting"] + counts["queued"] + counts["assigned"],
         "drain_seconds": None,
