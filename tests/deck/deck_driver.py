@@ -94,7 +94,7 @@ def an_overview(jobs: Sequence[Job], **fields: Any) -> Overview:
         "scheduler": Scheduler("up", "tcp://127.0.0.1:8786", 1, "Scheduler-a", 0.1, "http://127.0.0.1:9"),
         "workers": 2,
         "slots_total": 4,
-        "slots_taken": 4,
+        "slots_taken": counts["running"],
         "counts": counts,
         "delivered": counts["waiting"] + counts["queued"] + counts["assigned"],
         "drain_seconds": None,
@@ -223,10 +223,27 @@ def in_a_deck(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
 
 
 async def press(pilot: Pilot[int], *keys: str) -> None:
-    """Presses each key as somebody who saw the screen: one pressed before it is drawn would not be taken."""
-    app = program(pilot)
+    """Presses each key as somebody who saw the screen, and waits until the process rests."""
     for key in keys:
-        async with asyncio.timeout(20):
-            while app._drawn is not app.screen:
-                await pilot.pause(0.02)
+        await _drawn(pilot)
         await pilot.press(key)
+
+
+async def hit(pilot: Pilot[int], letter: str) -> None:
+    """Presses a letter as somebody who saw the screen, and waits until it did what it does.
+
+    Where there are hundreds of them, waiting for the process to rest would be all that a test does.
+    """
+    app = await _drawn(pilot)
+    assert app._driver is not None
+    app._driver.send_message(Key(letter, letter))
+    await pilot._wait_for_screen()
+
+
+async def _drawn(pilot: Pilot[int]) -> DeckApp:
+    """Waits until the screen in view is drawn: a key pressed before would not be taken."""
+    app = program(pilot)
+    async with asyncio.timeout(20):
+        while app._drawn is not app.screen:
+            await pilot.pause(0.02)
+    return app

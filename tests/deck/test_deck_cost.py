@@ -11,9 +11,10 @@ from textual.screen import Screen
 from .deck_driver import NOW, Clock, a_deck, a_job, in_a_deck, lines, program, running
 
 SHOWN = range(1, 40)
+TOLD = 25
 
 
-def test_what_others_do_is_told_a_hundred_times_without_a_layout_of_the_screen(
+def test_what_others_do_is_told_again_and_again_without_a_layout_of_the_screen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     laid_out: list[object] = []
@@ -45,18 +46,18 @@ def test_what_others_do_is_told_a_hundred_times_without_a_layout_of_the_screen(
 
             await told("done", 0)
             laid_out.clear()
-            for number in range(1, 100):
+            for number in range(1, TOLD):
                 await told("done", number)
             assert not laid_out
             clock.seconds += 1.0
             deck.take_frame()
             deck.company.take(
-                AuditRow(100, NOW, "ana " * 40, "cancel", "job-100", 1, None, "done"), deck.now()
+                AuditRow(TOLD, NOW, "ana " * 40, "cancel", f"job-{TOLD}", 1, None, "done"), deck.now()
             )
             screen.flush()
             await pilot.pause()
             assert laid_out  # two rows now
-            assert any("job-100" in line for line in lines(pilot))
+            assert any(f"job-{TOLD}" in line for line in lines(pilot))
 
     go()
 

@@ -141,7 +141,7 @@ def test_r37_the_log_of_a_job_says_what_it_missed_and_holds_it_once(url: str) ->
     async def go() -> None:
         work = {"stages": [{"name": f"s{number}", "seconds": 0.6} for number in range(12)]}
         await submit(url, "watched", work)
-        async with lossy(url) as way, deck_on(way.url) as pilot:
+        async with lossy(url) as way, deck_on(way.url, (120, 150)) as pilot:  # room for the whole log
             await choose(pilot, "watched")
             await press(pilot, "enter")
             view = program(pilot).screen.view  # type: ignore[attr-defined]

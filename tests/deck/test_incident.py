@@ -23,7 +23,8 @@ from sqlalchemy import text
 COLUMNS, ROWS = 80, 24
 NIGHTLY = 24
 UNTIL_SECONDS = 60.0
-NOT_TAKEN = "typed before this screen was drawn: not taken"
+NOT_TAKEN = " typed before "
+"""Over a dialog it is told in more lines than one."""
 PROGRAM = "from jobdeck_tui.cli import main; main()"
 
 

@@ -24,7 +24,7 @@ from jobdeck_tui.text.sanitise import block, is_safe, one_line
 from running_backend import RunningBackend
 from textual.pilot import Pilot
 
-from tests.deck.deck_driver import in_a_deck, press, program
+from tests.deck.deck_driver import hit, in_a_deck, press, program
 from tests.deck.screen_walk import deck_of, settle, walk
 from tests.deck.telling_server import TellingServer, told_beside
 from tests.deck.wayward import frame
@@ -73,7 +73,7 @@ def files(directory: Path) -> set[Path]:
 async def exported(pilot: Pilot[int], kind: str, directory: Path) -> str:
     """What ``o`` and a key write of the screen in view; empty where it has nothing to write."""
     before = files(directory)
-    await press(pilot, "o")
+    await hit(pilot, "o")
     if isinstance(pilot.app.screen, ExportDialog):
         await press(pilot, kind)
     (made,) = files(directory) - before or (None,)
@@ -163,7 +163,7 @@ def test_r38_what_is_copied_of_a_hostile_job_is_text_and_says_the_job(tmp_path: 
                 job_id = app.cursor_job_id
                 copies = {}
                 for key in ("y", "Y", "K"):
-                    await press(pilot, key)
+                    await hit(pilot, key)
                     copies[key] = only_mine(tmp_path / "copied.txt")
                     assert copies[key] == app.clipboard
                     assert is_safe(copies[key], lines=key == "Y")
@@ -172,7 +172,7 @@ def test_r38_what_is_copied_of_a_hostile_job_is_text_and_says_the_job(tmp_path: 
                 *command, url = shlex.split(copies["K"])
                 assert command == ["curl", "-sS"]
                 assert unquote(urlsplit(url).path) == f"/v1/ops/jobs/{job_id}"
-                await press(pilot, "j")
+                await hit(pilot, "j")
             await settle(pilot)
 
     go()

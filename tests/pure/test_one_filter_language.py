@@ -17,6 +17,7 @@ from jobdeck_backend.jobs.filters import compile_terms
 from jobdeck_tui.client import decode
 from jobdeck_tui.core.filter import FilterError
 from jobdeck_tui.core.filter_fields import JOBS
+from jobdeck_tui.text.format import WORDS
 
 VIEWS = [
     view(
@@ -128,6 +129,23 @@ def test_deck_and_server_refuse_what_cannot_be_meant(text: str) -> None:
 
 def test_both_know_the_same_fields() -> None:
     assert sorted(JOBS.fields) == list(FIELDS)
+
+
+@pytest.mark.parametrize("shown", WORDS.values())
+def test_a_state_can_be_asked_for_by_the_word_that_lists_show(shown: str) -> None:
+    text = f"state:{shown}"
+    assert shown.lower() in JOBS.complete("state:")
+    found = by_deck(text)
+    assert found is not None
+    assert by_server(text) == found
+
+
+def test_what_lists_show_as_done_is_found_as_done_and_as_succeeded() -> None:
+    done = view("done-1", outcome="succeeded")
+    row = decode.job(orjson.loads(orjson.dumps(job_row(done, NOW))))
+    for text in ("state:DONE", "state:succeeded"):
+        assert JOBS.compile(text)(row, NOW)
+        assert compile_terms(parse(text))(done, NOW)
 
 
 VALUES: st.SearchStrategy[Any] = st.one_of(

@@ -47,7 +47,7 @@ MEANINGS = {
     "assigned": "Dask says processing, the worker has not yet written its start",
     "running": "the worker wrote its start and owns the job",
     "held": "unfinished, not executing, needs a person",
-    "succeeded": "finished; its result was read back before this was written",
+    "succeeded": "succeeded: finished; its result was read back before this was written",
     "failed": "finished with an error",
     "cancelled": "ended by a person; the worker acknowledged, or none had started it",
     "expired": "its deadline passed, in the queue or while running",
