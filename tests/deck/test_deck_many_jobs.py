@@ -57,6 +57,9 @@ def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> 
             await until(pilot, lambda: len(deck.jobs) == 1_000)
             await press(pilot, "A")
             assert f"not all {COUNT / 1000:.1f}k that match" in screen_text(pilot)
+            await press(pilot, "o")
+            await until(pilot, lambda: "Export 1000 rows of jobs" in screen_text(pilot))
+            assert f"the rows that are here, not all {COUNT / 1000:.1f}k that match" in screen_text(pilot)
 
     asyncio.run(go())
 
