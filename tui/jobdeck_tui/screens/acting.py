@@ -200,10 +200,11 @@ class ActingScreen(DeckScreen):
             if seconds is not None:
                 self.program.link.acts.grant(job, seconds, self.deck.now())
 
-        left = left_seconds(job, self.deck.now()) or 0.0
+        now = self.deck.now()
+        left = left_seconds(job, now) or 0.0
         away = f"{elapsed(abs(left))} {'from now' if left > 0 else 'ago'}"
         stands = f"Its deadline is {instant(job.deadline)}, {away}"
-        stands += f"; the forecast: {told}." if (told := forecast(job)) else "."
+        stands += f"; the forecast: {told}." if (told := forecast(job, now)) else "."
         self.app.push_screen(GrantOffer(f"Grant {job.job_id} a later deadline?", stands), answered)
 
     def offer_choice(self, job_id: str, code: str) -> None:
