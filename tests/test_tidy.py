@@ -16,25 +16,42 @@ FUNCTION_LINES_MAX = 70
 BACKEND, DECK = "jobdeck_backend", "jobdeck_tui"
 
 # What each part of the backend may import of it, beside itself.
-LEAVES = {"__version__", "errors", "settings", "clock", "faults", "logs", "loops", "instance", "addresses"}
+LEAVES = {
+    "__version__",
+    "errors",
+    "settings",
+    "clock",
+    "plural",
+    "faults",
+    "logs",
+    "loops",
+    "instance",
+    "addresses",
+    "kept_secret",
+}
 LAYERS = {
     "errors": set(),
     "settings": set(),
     "clock": set(),
+    "plural": set(),
     "faults": set(),
     "logs": set(),
     "loops": {"errors"},
     "instance": LEAVES,
     "addresses": {"errors"},
+    "kept_secret": LEAVES,
+    "identity": LEAVES,
     "jobs": LEAVES,
     "store": LEAVES | {"jobs"},
     "commands": LEAVES | {"jobs", "store"},
-    "workflows": {"settings", "errors", "clock", "addresses", "jobs.records"},
+    "workflows": {"settings", "errors", "clock", "plural", "addresses", "jobs.records"},
     "scheduling": LEAVES | {"jobs", "store", "commands", "workflows"},
     "notify": LEAVES | {"jobs", "store", "commands"},
     "upkeep": LEAVES | {"jobs", "store", "commands", "recovery"},
     "recovery": LEAVES | {"jobs", "store", "commands", "scheduling"},
-    "api": LEAVES | {"jobs", "store", "commands", "scheduling", "recovery", "upkeep", "workflows.registry"},
+    "api": LEAVES
+    | {"jobs", "store", "commands", "scheduling", "recovery", "upkeep", "workflows.registry"}
+    | {"identity"},
 }
 COMPOSING = {"app", "__main__", "__init__"}
 
@@ -44,7 +61,8 @@ ONLY = {
     "dask": {"scheduling"},
     "sqlalchemy": {"store", "commands", "recovery", "upkeep", "app", "api", "scheduling"},
     "alembic": {"store"},
-    "httpx": {"addresses", "notify", "workflows"},
+    "jwt": {"identity"},
+    "httpx": {"addresses", "identity", "notify", "workflows"},
     "fastapi": {"api", "app"},
     "starlette": {"api", "app"},
     "langgraph": {"workflows", "store", "scheduling"},

@@ -30,7 +30,7 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
 from jobdeck_backend.scheduling.forks import ForkServer
 from jobdeck_backend.scheduling.process_logs import log_path
-from jobdeck_backend.settings import Settings
+from jobdeck_backend.settings import Settings, what_is_wrong
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.inspection import inspect_workflows
 from jobdeck_backend.workflows.sources import listed_graphs
@@ -96,6 +96,7 @@ async def serve(
     config = uvicorn.Config(
         create_app(backend),
         http=bounded(settings.request_timeout_s),
+        ws="none",
         log_level="warning",
         access_log=False,
         proxy_headers=False,  # what they would change nobody reads
@@ -124,11 +125,7 @@ def read_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        reasons = [
-            ": ".join([*(f"JOBDECK_{str(name).upper()}" for name in one["loc"]), one["msg"]])
-            for one in error.errors(include_input=False, include_url=False)
-        ]
-        raise click.UsageError("; ".join(reasons).replace("Value error, ", "")) from None
+        raise click.UsageError(what_is_wrong(error)) from None
 
 
 def refuse_without_effect(settings: Settings, given: Collection[str]) -> None:
@@ -158,7 +155,8 @@ def install_workflows(settings: Settings) -> None:
     workflows, broken = inspect_workflows(settings)
     registry.install(workflows, broken)
     for one in broken:
-        click.echo(f"jobdeck: workflow {one.name} ({one.origin}) cannot be used: {one.problem}", err=True)
+        told = f"jobdeck: workflow {one.name} ({one.origin}) cannot be used: {one.problem}"
+        click.echo(logs.printable(" ".join(told.split())), err=True)
 
 
 def fork_early(settings: Settings) -> ForkServer | None:
@@ -215,12 +213,15 @@ def _end_with_stdin(server: Server) -> None:
     type=click.Choice(["auto", "manual"]),
     help="Whether lost jobs are recovered at once, or when an operator applies the plan.",
 )
+@click.option(
+    "--auth", is_flag=True, help="Take requests with a verified bearer token only ('jobdeck token')."
+)
 @click.option("--no-drills", is_flag=True, help="Refuse fault drills.")
 @click.option("--follow-stdin", is_flag=True, help="Stop when standard input ends.")
 @click.option(
     "--dask-dashboard", is_flag=True, help="Let the embedded scheduler serve Dask's own pages (bokeh)."
 )
-def command(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **options: Any) -> None:
+def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: bool, **options: Any) -> None:
     """Serve jobdeck's HTTP interfaces, with an embedded Dask cluster or attached to one."""
     for name, value in options.items():
         if value is not None:
@@ -228,6 +229,8 @@ def command(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **opti
             os.environ[f"JOBDECK_{name.upper()}"] = str(value)
     if no_drills:
         os.environ["JOBDECK_ALLOW_DRILLS"] = "false"
+    if auth:
+        os.environ["JOBDECK_AUTH"] = "true"
     if dask_dashboard:
         os.environ["JOBDECK_DASK_DASHBOARD"] = "true"
     settings = read_settings()
@@ -239,7 +242,7 @@ def command(*, follow_stdin: bool, no_drills: bool, dask_dashboard: bool, **opti
     refuse_without_effect(settings, [name for name, value in options.items() if value is not None])
     refuse_without_workflows(settings)
     # Read: the workers, where other people's graphs run, need not know them.
-    for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL"):
+    for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL", "JOBDECK_TOKEN_SECRET", "JOBDECK_TOKEN"):
         os.environ.pop(secret, None)
     logs.configure()
     os.umask(

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
@@ -33,6 +34,7 @@ from jobdeck_backend.api import (
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.gate import Gate
+from jobdeck_backend.api.identity import Identified
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.pulse import Pulse
 from jobdeck_backend.api.services import Services
@@ -59,7 +61,7 @@ from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import timekeeping
 from jobdeck_backend.store.artifact_files import ArtifactFiles
 from jobdeck_backend.store.engine import Database
-from jobdeck_backend.store.migrate import migrate
+from jobdeck_backend.store.migrate import migrate, usable
 from jobdeck_backend.store.preferences import PreferenceStore, SqlPreferences
 from jobdeck_backend.store.tailer import Tailer
 from jobdeck_backend.store.trouble import is_trouble
@@ -67,6 +69,9 @@ from jobdeck_backend.store.writer import Writer
 from jobdeck_backend.upkeep.backup import remove_unfinished
 from jobdeck_backend.upkeep.pruner import Pruner
 from jobdeck_backend.upkeep.sweeper import Sweeper
+
+if TYPE_CHECKING:
+    from jobdeck_backend.identity.tokens import Verifier
 
 EXIT_REDIS = 14
 
@@ -89,9 +94,10 @@ class Backend:
             clock.adopt(self.database.clock() - time.monotonic())
         remove_unfinished(settings.state_dir)
         self._name = backend_name(settings.state_dir)
-        with self.database.write() as tx:
+        with usable(self.database), self.database.write() as tx:
             self._database_id = timekeeping.agree(tx, self._name).database_id
         self._callback_secret = load_secret(settings)
+        self.verifier = _verifier(settings) if settings.auth else None
         self._shared_preferences = _shared_preferences(settings)
         self.artifact_files = ArtifactFiles(settings.artifact_root)
         try:
@@ -261,6 +267,19 @@ def _shared_preferences(settings: Settings) -> PreferenceStore | None:
     raise StartRefused(f"{reason}; nothing was changed", EXIT_REDIS)
 
 
+def _verifier(settings: Settings) -> "Verifier":
+    """What callers are verified by; its library is loaded only where they are."""
+    from jobdeck_backend.identity.keys import load_keys
+    from jobdeck_backend.identity.tokens import Verifier
+
+    return Verifier(
+        load_keys(settings),
+        issuer=settings.auth_issuer,
+        audience=settings.auth_audience,
+        roles_claim=settings.auth_roles_claim,
+    )
+
+
 def create_app(backend: Backend) -> FastAPI:
     """The HTTP application over a backend."""
 
@@ -281,6 +300,8 @@ def create_app(backend: Backend) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     failures.install(app, backend.settings)
+    if backend.verifier is not None:
+        app.add_middleware(Identified, verifier=backend.verifier)
     app.add_middleware(Gate, settings=backend.settings)
     # First, and not included: whatever is, is looked for twice at each request.
     app.router.routes += jobs.quick.routes

@@ -38,6 +38,11 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat()
 
 
+def instant(at: float) -> str:
+    """Unix seconds as a sentence says them, ``2026-11-29 12:04:31Z``."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
 def zulu(at: float) -> str:
     """Unix seconds as ISO 8601 with ``Z``, as the operations API writes it."""
     return iso(at).replace("+00:00", "Z")

@@ -20,7 +20,11 @@ JobdeckError
 │   ├── StaleRevision        412  stale_revision
 │   ├── RevisionNeeded       428  revision_needed
 │   ├── TooManyJobs          429  too_many_jobs      try again later
-│   └── NotAllowed           403  not_allowed
+│   ├── NotAllowed           403  not_allowed
+│   └── NotVerified          401  nobody knows who asks
+│       ├── TokenMissing     401  token_missing
+│       ├── TokenExpired     401  token_expired
+│       └── TokenInvalid     401  token_invalid
 ├── Unavailable        503  unavailable   try again later; nothing was changed
 │   ├── StorageFull       507  storage_full
 │   ├── DatabaseReadOnly  503  database_read_only
@@ -194,6 +198,30 @@ class NotAllowed(Refused):
 
     code = "not_allowed"
     http_status = 403
+
+
+class NotVerified(Refused):
+    """Who asks is not known (R32)."""
+
+    http_status = 401
+
+
+class TokenMissing(NotVerified):
+    """There is no bearer token."""
+
+    code = "token_missing"
+
+
+class TokenExpired(NotVerified):
+    """The token's time is over."""
+
+    code = "token_expired"
+
+
+class TokenInvalid(NotVerified):
+    """The token is none of this server's issuer, or not for this server."""
+
+    code = "token_invalid"
 
 
 class Unavailable(JobdeckError):  # noqa: N818

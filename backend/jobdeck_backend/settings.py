@@ -6,12 +6,22 @@ passing through Dask.
 
 from pathlib import Path
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from platformdirs import user_state_path
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 SQLITE = "sqlite:///"
+
+
+def what_is_wrong(error: ValidationError) -> str:
+    """Which variables cannot be, and why; never their values, which may be secrets."""
+    reasons = [
+        ": ".join([*(f"JOBDECK_{str(name).upper()}" for name in one["loc"]), one["msg"]])
+        for one in error.errors(include_input=False, include_url=False)
+    ]
+    return "; ".join(reasons).replace("Value error, ", "")
 
 
 class Settings(BaseSettings):
@@ -30,6 +40,17 @@ class Settings(BaseSettings):
     """``postgresql://user:password@host:port/database``, or ``sqlite:///PATH`` of a file elsewhere."""
     redis_url: SecretStr | None = None
     """``redis://…`` or ``rediss://…``: preferences are kept there, in place of the database."""
+
+    auth: bool = False
+    """Whether callers must say who they are, by a bearer token."""
+    token_secret: SecretStr | None = None
+    """Signs jobdeck's own tokens; without one, a secret is made and kept in the state directory."""
+    auth_keys: str | None = None
+    """``https://…`` or a file: the JSON Web Key Set of the issuer whose tokens are taken, not jobdeck's own."""
+    auth_issuer: str = Field(default="jobdeck", pattern=r"^\S{1,100}$")
+    auth_audience: str = Field(default="jobdeck", min_length=1)
+    auth_roles_claim: str = Field(default="roles", min_length=1)
+    """Which claim of a token names the caller's roles."""
 
     scheduler_address: str | None = None
     """``tcp://…`` or ``tls://…``: attach to this Dask scheduler in place of starting one."""
@@ -123,10 +144,21 @@ class Settings(BaseSettings):
             raise ValueError(
                 "--tls-ca-file, --tls-cert and --tls-key go with a tls:// --scheduler-address only"
             )
+        if self.auth_keys is not None and not self._is_safe_source(self.auth_keys):
+            raise ValueError(
+                "JOBDECK_AUTH_KEYS must be a file or an https:// address (http:// on this machine)"
+            )
         missing = [str(path) for path in tls if path is not None and not path.is_file()]
         if missing:
             raise ValueError(f"there is no file {missing[0]}")
         return self
+
+    @staticmethod
+    def _is_safe_source(keys: str) -> bool:
+        """Whoever can change the keys on their way can be anybody."""
+        address = urlsplit(keys)
+        at_home = address.scheme == "http" and address.hostname in ("127.0.0.1", "localhost", "::1")
+        return "://" not in keys or address.scheme == "https" or at_home
 
     @property
     def drills_allowed(self) -> bool:
@@ -152,6 +184,11 @@ class Settings(BaseSettings):
     def callback_secret_path(self) -> Path:
         """Where a secret that jobdeck made itself is kept."""
         return self.state_dir / "callback-secret"
+
+    @property
+    def token_secret_path(self) -> Path:
+        """Where the secret of jobdeck's own tokens is kept, if jobdeck made it itself."""
+        return self.state_dir / "token-secret"
 
     @property
     def database_path(self) -> Path:

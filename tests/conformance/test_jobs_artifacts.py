@@ -109,8 +109,12 @@ def test_parts_and_what_a_client_has_already(caller: Caller, artifact: dict[str,
         assert part.content == whole[first : last + 1]
     outside = get(caller, artifact, Range=f"bytes={SIZE}-")
     assert (outside.status_code, outside.headers["content-range"]) == (416, f"bytes */{SIZE}")
-    for nonsense in ("bytes=", "bytes=-", "bytes=9-1", "bytes=x-y", "bytes=" + "0-1," * 200):
-        assert get(caller, artifact, Range=nonsense).status_code in {200, 206, 400, 416}
+    assert str(SIZE) in outside.json()["detail"]
+    for nonsense in ("bytes=", "bytes=-", "bytes=9-1", "bytes=x-y", "bytes=" + "9" * 5_000 + "-"):
+        answer = get(caller, artifact, Range=nonsense)
+        assert (answer.status_code, list(answer.json())) == (400, ["detail"])
+    for passed_over in ("items=0-1", "bytes 0-1", "bytes=" + "0-1," * 200):
+        assert get(caller, artifact, Range=passed_over).content == whole
     assert get(caller, artifact, Range="bytes=0-9", If_Range=etag).status_code == 206
     assert get(caller, artifact, Range="bytes=0-9", If_Range='"another"').status_code == 200
     for tag in (etag, f"W/{etag}", f'"x", {etag}', "*"):

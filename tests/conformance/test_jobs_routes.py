@@ -29,6 +29,13 @@ def test_submit_answers_202_with_every_key(caller: Caller) -> None:
     assert caller.ask(job_id=None).json()["job_id"] != caller.ask().json()["job_id"]
 
 
+@pytest.mark.parametrize(
+    "written", ["2099-01-31T12:00:00Z", "2099-01-31t12:00:00.000z", "2099-01-31T14:30:00+02:30"]
+)
+def test_a_deadline_is_taken_in_every_spelling_of_rfc_3339(caller: Caller, written: str) -> None:
+    assert caller.ask(deadline=written).json()["deadline"] == "2099-01-31T12:00:00+00:00"
+
+
 def test_status_has_the_contracts_keys_first_and_times_with_an_offset(caller: Caller) -> None:
     job_id = caller.submit(deadline_seconds=60)
     body = caller.wait_for(job_id)
@@ -268,6 +275,7 @@ def test_the_cursor_is_the_path_or_the_header_and_the_greater_counts(caller: Cal
         rest = caller.events(job_id, path, **headers)
         assert [frame for frame in rest if frame.id is not None] == whole[seen:]
         assert rest[-1].data["reconnected"] is True
+    assert caller.events(job_id, None, **{"Last-Event-ID": ""}) == caller.events(job_id)
     assert caller.get(job_id, "/stream/x").status_code == 422
     assert caller.http.get(f"{JOBS}/job/{job_id}/stream", headers={"Last-Event-ID": "x"}).status_code == 422
 

@@ -17,6 +17,8 @@ from .calling import LEGACY, LICENCE, WORKFLOW, Caller, fresh, probe, seconds
 KEYS = ["job_id", "status", "error", "created_at", "updated_at", "expires_at", "output"]
 PATHS = pytest.mark.parametrize("path", [WORKFLOW, LEGACY])
 WAITERS = 100
+LONGEST = 256 - len(fresh(""))
+"""Of an id that ``fresh`` makes another one of."""
 
 
 @PATHS
@@ -158,22 +160,27 @@ def test_an_id_that_a_path_cannot_carry_is_422_and_nothing_is_stored(caller: Cal
         '"quoted"\'',
         "<script>",
         "{braces}\\",
-        "x" * 256,
+        "x" * LONGEST,
+        "\U0001f600" * LONGEST,
     ],
-    ids=repr,
+    ids=lambda one: repr(one[:20]),
 )
 def test_any_other_id_is_served_by_every_route(caller: Caller, job_id: str) -> None:
-    job_id = job_id if len(job_id) == 256 else fresh(job_id)
-    asked = {"job_id": job_id, "sync_timeout": 20, "input_message": probe({"name": "one"}, output="done")}
-    answer = caller.generate(**asked)
+    job_id = fresh(job_id)
+    stages = probe({"name": "one", "artifact_bytes": 10}, output="done")
+    answer = caller.generate(job_id=job_id, sync_timeout=20, input_message=stages)
     assert (answer.status_code, answer.json()["job_id"]) == (200, job_id)
     assert caller.generated(job_id).json() == answer.json()
     assert caller.get(job_id).json()["job_id"] == job_id
     assert caller.events(job_id)[-1].data["status"] == "success"
+    (file,) = caller.get(job_id, "/artifacts").json()["artifacts"]
+    assert len(caller.http.get(file["content_url"]).content) == 10
     assert caller.get(job_id, "/report").json()["report"] == "done"
     assert caller.cancel(job_id).json() == {"detail": f"Job not running: {job_id} (status: success)"}
-    operators = caller.http.get(f"/v1/ops/jobs/{quote(job_id, safe='')}")
-    assert operators.json()["job"]["job_id"] == job_id
+    for_operators = f"/v1/ops/jobs/{quote(job_id, safe='')}"
+    assert caller.http.get(for_operators).json()["job"]["job_id"] == job_id
+    assert caller.http.get("/v1/ops/audit", params={"job_id": job_id}).status_code == 200
+    assert caller.http.get(f"{for_operators}/bundle").headers["content-type"] == "application/gzip"
     assert caller.ask(after=[job_id]).status_code == 202
 
 

@@ -1,5 +1,6 @@
 """Strict admissions, the forecast, batches and limits, from outside (R12)."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -125,6 +126,9 @@ def test_a_batch_is_admitted_offered_or_refused_one_by_one(slow: RunningBackend)
     assert (answer["admitted"], answer["offered"], answer["refused"]) == (9, 1, 2)
     assert answer["results"][0]["job_id"] == "strict-0"
     assert answer["results"][8]["offer"]["deadline"].endswith("Z")
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
+    said = rf"the deadline {moment} of job strict-8 cannot be promised: its predicted completion is {moment};"
+    assert re.match(said, answer["results"][8]["message"])
     assert [one["code"] for one in answer["results"][9:11]] == ["unknown_agent_type", "invalid_input"]
 
 

@@ -82,8 +82,12 @@ def test_r6_bytes_end_with_their_time_and_everything_else_stays(start_backend) -
         os.utime(files.path(digest), (time.time() - 1000,) * 2)
     left = first.state_dir / "sandboxes" / f"{old}-1"
     left.mkdir(parents=True)
+    link = left.with_name(f"{twin}-1")
+    link.symlink_to(outside := first.state_dir / "outside")
+    outside.mkdir()
     second: RunningBackend = start_backend(state_dir=first.state_dir)
-    wait_until(lambda: not left.exists(), what="a dead execution's directory is removed")
+    wait_until(lambda: not list(left.parent.iterdir()), what="a dead execution's directory is removed")
+    assert outside.is_dir()
     assert set(files.digests()) == {*digests, young}
     for one in (gone, *shared):
         answer = get(second, one)

@@ -192,3 +192,48 @@ def test_a_postgresql_database_of_a_newer_jobdeck_is_refused_untouched(
     sentence = refused(tmp_path / "state", 13, "--db-url", wrong)
     assert "password authentication failed" in sentence
     assert "even" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("done", "says"),
+    [
+        ("UPDATE alembic_version SET version_num = '0006'", "or by another program"),
+        ("INSERT INTO alembic_version VALUES ('0009')", "or by another program"),
+        ("DROP TABLE preferences", 'relation "preferences" does not exist'),
+        ("ALTER TABLE jobs DROP COLUMN priority CASCADE", "column jobs.priority does not exist"),
+        ("ALTER ROLE {role} PASSWORD 'word'", "permission denied for table"),
+        ("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", "permission denied for table"),
+        ("DROP SCHEMA public CASCADE; CREATE SCHEMA public", "no schema has been selected to create in"),
+    ],
+)
+def test_a_postgresql_database_that_jobdeck_cannot_use_is_refused_with_the_reason(
+    tmp_path: Path,
+    postgres: PostgresServer,
+    new_postgres_database: Callable[[], str],
+    done: str,
+    says: str,
+) -> None:
+    url = new_postgres_database()
+    database = url.rpartition("/")[2]
+    if "{role}" in done or "SCHEMA public CASCADE" in done:
+        role = f"{database}_user"
+        postgres.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'word'")
+        url = f"postgresql://{role}:word@127.0.0.1:{postgres.port}/{database}"
+        done = done.format(role=role)
+    postgres.execute(done, database)
+    sentence = refused(tmp_path / "state", 13, "--db-url", url)
+    assert says in sentence
+    assert "nothing was changed" in sentence
+    assert "LINE" not in sentence
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_postgresql_database_that_cannot_hold_every_text_is_refused(
+    tmp_path: Path, postgres: PostgresServer, encoding: str
+) -> None:
+    name = f"in_{encoding.lower()}"
+    postgres.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    sentence = refused(tmp_path / "state", 13, "--db-url", postgres.url(name))
+    assert f"keeps its texts in {encoding}" in sentence
+    assert "ENCODING 'UTF8'" in sentence
+    assert postgres.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'public'", name) == []

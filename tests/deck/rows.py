@@ -47,14 +47,16 @@ def job(**changes):
     return replace(_JOB, **changes)
 
 
-def overview(*, delivered=0, running=0, workers=2, state="up", scheduler_id="Scheduler-a", finished=0):
+def overview(
+    *, delivered=0, running=0, workers=2, state="up", scheduler_id="Scheduler-a", finished=0, slots_taken=None
+):
     """Give a snapshot whose scheduler is up."""
     return Overview(
         at=NOW,
         scheduler=Scheduler(state, "tcp://127.0.0.1:1", 1, scheduler_id, 0.1, "http://127.0.0.1:2"),
         workers=workers,
         slots_total=workers,
-        slots_taken=running,
+        slots_taken=running if slots_taken is None else slots_taken,
         counts={"running": running, "succeeded": finished},
         delivered=delivered,
         drain_seconds=None,

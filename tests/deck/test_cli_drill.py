@@ -108,7 +108,9 @@ def test_a_drill_of_before_is_told_whole_after_a_restart(start_backend) -> None:
     assert json.loads(told(record["id"], "--json")[1]) == record
     code, said, complained = told("no-such-drill")
     assert (code, said) == (4, "")
-    assert "there is no drill no-such-drill" in complained
+    assert f"on record: {record['id']} (worker-loss)." in complained
+    assert json.loads(told("worker-loss", "--json")[1]) == record, "the newest of that fault"
+    assert told("scheduler-loss")[0] == 4
 
 
 def test_an_interrupted_drill_is_healed_first(backend: RunningBackend) -> None:

@@ -37,6 +37,7 @@ def test_a_denied_deck_says_so_until_it_is_let_in():
     connection.denied(0.0, WALL, 401)
     assert connection.truth(60.0).text == "✖ DENIED 401"
     assert connection.truth(60.0).banner == "Nothing received yet. Actions are off until connected."
+    assert connection.reason == "the server answered 401: JOBDECK_TOKEN says who you are"
     connection.frame(61.0, WALL)
     assert connection.truth(61.0).live
 

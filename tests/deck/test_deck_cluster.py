@@ -177,3 +177,21 @@ async def test_one_reason_at_80_columns_and_one_of_each_kind_with_room() -> None
         async with running(deck, *size) as pilot:
             await press(pilot, "2")
             assert screen_text(pilot).count("WHY is") == count
+
+
+@in_a_deck
+async def test_the_cursor_stays_on_the_worker_it_was_drawn_on_when_another_one_comes_before_it() -> None:
+    deck = a_deck()
+    both = a_picture()
+    deck.take_picture(both._replace(workers=both.workers[1:]))
+    async with running(deck, 80, 24) as pilot:
+        await press(pilot, "2")
+        await until(pilot, lambda: " ▸ worker-1 " in screen_text(pilot))
+        deck.take_picture(both)
+        await until(pilot, lambda: "   worker-0 " in screen_text(pilot))
+        assert " ▸ worker-1 " in screen_text(pilot)
+        await press(pilot, "D")
+        assert "  worker-1" in screen_text(pilot).partition("Drain 1 worker?")[2]
+        await press(pilot, "escape")
+        deck.take_picture(both._replace(workers=both.workers[:1]))
+        await until(pilot, lambda: " ▸ worker-0 " in screen_text(pilot))

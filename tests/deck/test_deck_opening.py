@@ -164,6 +164,6 @@ def test_grace_theme_and_mouse_are_the_config_files_and_an_unknown_theme_names_t
     assert (app.deck.acts.grace_seconds, app.theme) == (7, "light")
     Opening(Profile("x", grace_seconds=0), read_config({"theme": "beauty"})).prepare(app)
     assert app.deck.acts.grace_seconds == 0
-    notice = app.deck.notice(app.deck.now())
+    notice = app.deck.notice()
     assert notice is not None
     assert "There is no theme beauty: " in notice.words

@@ -66,6 +66,62 @@ async def test_enter_grants_nothing_and_escape_keeps_the_deadline() -> None:
         assert program(pilot).deck.acts.history() == []
 
 
+@in_a_deck
+async def test_the_offer_counts_down_and_tells_a_moved_deadline() -> None:
+    clock = Clock()
+    async with running(a_deck([a_job(1, deadline=NOW + 100)], clock)) as pilot:
+        clock.seconds = 2.0
+        program(pilot).deck.take_frame()
+        await press(pilot, "d")
+        assert "01:38 from now." in screen_text(pilot)
+        clock.seconds = 38.0
+        await until(pilot, lambda: "01:02 from now." in screen_text(pilot))
+        clock.seconds = 101.0
+        await until(pilot, lambda: "00:01 ago." in screen_text(pilot))
+        program(pilot).deck.take_jobs([a_job(1, version=4, deadline=NOW + 400)])
+        await until(pilot, lambda: "04:59 from now." in screen_text(pilot))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ({"state": "running"}, {"state": "succeeded"}, "It is DONE now: no more time is of use to it."),
+        (
+            {"state": "expired", "deadline": NOW - 5},
+            {"state": "running"},
+            "RUNNING now: there is nothing to resume.",
+        ),
+        (
+            {"state": "expired", "deadline": NOW - 5},
+            {"state": "expired", "deadline": NOW + 600},
+            "now: it can be resumed as it is.",
+        ),
+    ],
+    ids=["ended", "resumed-by-another", "granted-by-another"],
+)
+def test_an_offer_that_is_of_no_use_any_more_says_so_and_grants_nothing(
+    before: dict[str, object], after: dict[str, object], said: str
+) -> None:
+    @in_a_deck
+    async def go() -> None:
+        clock = Clock()
+        async with running(a_deck([a_job(1, **{"job_id": "one", **before})], clock)) as pilot:
+            clock.seconds = 2.0
+            deck = program(pilot).deck
+            deck.take_frame()
+            await press(pilot, "r" if before["state"] == "expired" else "d")
+            assert "grant 5 minutes" in screen_text(pilot)
+            deck.take_jobs([a_job(1, **{"job_id": "one", "version": 9, **after})])
+            await press(pilot, "m")
+            assert isinstance(pilot.app.screen, GrantOffer)
+            await until(pilot, lambda: said in " ".join(screen_text(pilot).split()))
+            assert "grant 5 minutes" not in screen_text(pilot)
+            await press(pilot, "escape")
+            assert deck.acts.history() == []
+
+    go()
+
+
 @pytest.mark.parametrize(
     ("state", "fields", "keys", "said"),
     [

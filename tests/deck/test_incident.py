@@ -22,6 +22,8 @@ from sqlalchemy import text
 
 COLUMNS, ROWS = 80, 24
 NIGHTLY = 24
+UNTIL_SECONDS = 60.0
+NOT_TAKEN = "typed before this screen was drawn: not taken"
 PROGRAM = "from jobdeck_tui.cli import main; main()"
 
 
@@ -31,6 +33,7 @@ class Tmux:
     def __init__(self, directory: Path, url: str) -> None:
         self._command = ["tmux", "-f", "/dev/null", "-S", str(directory / "tmux")]
         self._numbers, self.directory = count(1), directory
+        self._pressed: tuple[str, ...] = ()
         config = directory / "config.toml"
         config.write_text(f'profile = "prod"\n[profiles.prod]\nurl = "{url}"\nenvironment = "PROD"\n')
         environment = {"NO_COLOR": "1", "JOBDECK_CONFIG": config, "JOBDECK_STATE_DIR": directory / "state"}
@@ -44,10 +47,12 @@ class Tmux:
 
     def keys(self, *keys: str) -> None:
         """Presses keys, in tmux's names for them."""
+        self._pressed = keys
         self._tmux("send-keys", *keys)
 
     def types(self, words: str) -> None:
         """Types a text."""
+        self._pressed = ()
         self._tmux("send-keys", "-l", words)
 
     def screen(self) -> str:
@@ -55,14 +60,22 @@ class Tmux:
         return self._tmux("capture-pane", "-p")
 
     def until(self, name: str, *words: str) -> str:
-        """Waits until the screen says all of these, keeps it under a name, and gives it."""
+        """Waits until the screen says all of these, keeps it under a name, and gives it.
+
+        A key that came as the screen was still being drawn is pressed once more, as the deck's words ask for.
+        """
 
         def said() -> str:
             screen = self.screen()
-            return screen if all(one in screen for one in words) else ""
+            if all(one in screen for one in words):
+                return screen
+            if NOT_TAKEN in screen and self._pressed:
+                self._tmux("send-keys", *self._pressed)
+                self._pressed = ()
+            return ""
 
         try:
-            screen = wait_until(said, 30)
+            screen = wait_until(said, UNTIL_SECONDS)
         except AssertionError:
             pytest.fail(f"not seen: {words}\n{self.screen()}")
         assert max(map(cells, screen.splitlines())) <= COLUMNS
@@ -91,14 +104,14 @@ def go_wrong(backend: RunningBackend) -> None:
     """Everything that happened before the operator was called."""
     pay = {"name": "pay", "effect": {"key": "charge", "hang": True}}
     backend.submit(pay, job_id="refund-4711", queue="billing", deadline_seconds=7200)
-    wait_until(lambda: backend.effects("refund-4711"))
+    wait_until(lambda: backend.effects("refund-4711"), UNTIL_SECONDS)
     os.kill(backend.attempts("refund-4711")[-1].pid, signal.SIGKILL)
     for number in range(3):
         backend.submit({"name": "fetch", "fail": True}, job_id=f"import-{number}", queue="import")
     backend.submit({"name": "crawl"}, job_id="nightly-before", queue="nightly")
     backend.submit_text("MIT License", agent_type="contract_review", job_id="invoice-before")
     for job_id in ("nightly-before", "invoice-before"):
-        backend.wait_for(job_id, "success")
+        backend.wait_for(job_id, "success", timeout_s=UNTIL_SECONDS)
     with backend.database.write() as tx:  # what no test waits for: nightly jobs take their ten minutes
         long_ago = "UPDATE attempts SET started_at = started_at - 600 WHERE job_id = 'nightly-before'"
         tx.execute(text(long_ago))
@@ -108,13 +121,13 @@ def go_wrong(backend: RunningBackend) -> None:
             crawl, job_id=f"nightly-{number:02}", queue="nightly", deadline_seconds=36_000 + number
         )
     gone_wrong = {"running": 2, "held": 1}
-    wait_until(lambda: gone_wrong.items() <= backend.overview()["counts"].items(), 30)
+    wait_until(lambda: gone_wrong.items() <= backend.overview()["counts"].items(), UNTIL_SECONDS)
 
 
 def gives_the_job_time(tmux: Tmux, backend: RunningBackend) -> None:
     """It rings: a job will be too late; why, until when it would be of use, and before whom."""
     tmux.until("woken", "✔ LIVE", " PROD ", "nightly-00", "⏸ 1")
-    invoice = {"agent_type": "contract_review", "queue": "billing", "deadline_seconds": 90}
+    invoice = {"agent_type": "contract_review", "queue": "billing", "deadline_seconds": 240}
     backend.submit_text("MIT License", job_id="invoice-2291", **invoice)
     alert = tmux.until("alert", "1 at risk", "too late", "invoice-2291")
     assert "\x1b[3" not in tmux.looks().replace("\x1b[39m", "")
@@ -128,7 +141,7 @@ def gives_the_job_time(tmux: Tmux, backend: RunningBackend) -> None:
     tmux.until("grant", "Grant invoice-2291 a later deadline?", "grant 5 minutes")
     tmux.keys("m")
     granted = tmux.until("granted", "grant invoice", "seen")
-    assert re.search(r"LEFT -0[3-6]:", granted)
+    assert re.search(r"LEFT -0[5-8]:", granted)
     tmux.keys("+")
     tmux.until("move-up", "Move up 1 job?", "invoice-2291")
     tmux.keys("y")
@@ -213,6 +226,7 @@ def leaves_evidence(tmux: Tmux) -> None:
     tmux.keys("q")
 
 
+@pytest.mark.timeout(400)  # some forty screens, each of which a busy machine may let wait
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
 def test_a_whole_incident_is_handled_by_keys_at_80x24_without_colour(
     tmux: Tmux, backend: RunningBackend

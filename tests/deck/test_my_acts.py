@@ -1,5 +1,7 @@
 """What became of an act, whichever kind it is: said on the line above the keys, and listed among my acts."""
 
+import asyncio
+
 from jobdeck_tui.client import decode
 from jobdeck_tui.core.eligibility import Act
 from textual.pilot import Pilot
@@ -109,3 +111,44 @@ async def test_how_an_act_ended_is_told_for_some_seconds_and_not_again_on_the_ne
         for key in ("3", "1", "enter"):
             await press(pilot, key)
             assert said not in await line(pilot, clock, 31.0), key
+
+
+class Slow(TellingServer):
+    """Answers an act once ``open`` is set."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.open = asyncio.Event()
+
+    async def act(self, path: str, body: bytes) -> bytes:
+        await self.open.wait()
+        return answer(200, {"name": "worker-1", "state": "drained", "running": 0, "result": "worker-1 rests"})
+
+
+@in_a_deck
+async def test_an_act_that_is_answered_late_is_told_as_sent_until_then() -> None:
+    servers: list[Slow] = []
+
+    def teller(world: World) -> Slow:
+        servers.append(Slow(world))
+        return servers[0]
+
+    async with deck_of(World(), 100, 40, teller) as (pilot, clock):
+        await press(pilot, "2", "j", "D", "y")
+        assert "drain worker-1: sent" in await line(pilot, clock, 9.5)
+        servers[0].open.set()
+        await until(pilot, lambda: "worker-1 rests" in screen_text(pilot))
+        assert "worker-1 rests" in await line(pilot, clock, 17.0)
+        assert "worker-1 rests" not in await line(pilot, clock, 18.0)
+
+
+def test_what_was_said_is_shown_for_its_time_however_late_a_busy_machine_draws_it() -> None:
+    clock = Clock()
+    deck = a_deck(clock=clock)
+    deck.say("worker-1 rests", "notice", 8.0)
+    clock.seconds = 20.0
+    assert deck.notice() is not None
+    clock.seconds = 27.0
+    assert deck.notice() is not None
+    clock.seconds = 28.5
+    assert deck.notice() is None

@@ -2,11 +2,16 @@
 
 import os
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from command_line import jobdeck
 from dask_processes import (
     AN_HOUR_AHEAD,
     AN_HOUR_AHEAD_ELSEWHERE,
@@ -20,6 +25,7 @@ from running_backend import RunningBackend, wait_until
 STAGES = [{"name": f"s{number}", "seconds": 0.4} for number in range(5)]
 NAMES = [stage["name"] for stage in STAGES]
 DRILLS = "/v1/ops/drills"
+EXAMPLE = Path(__file__).parents[2] / "examples/ticket_triage/langgraph.json"
 
 
 @pytest.fixture
@@ -113,17 +119,28 @@ def test_r23_an_external_worker_that_was_killed_is_missed_at_once_and_no_drill_k
 
 def test_workers_that_cannot_run_jobs_are_named_with_the_reason_and_get_none(attach, dask) -> None:
     dask.scheduler()
-    backend = attach()
-    dask.worker("good", **environment(backend))
+    backend = attach("--workflows", str(EXAMPLE))
+    fit = environment(backend) | {"JOBDECK_WORKFLOWS": str(EXAMPLE)}
+    dask.worker("good", **fit)
+    dask.worker("plain", **environment(backend))
+    dask.worker("set wrong", **fit | {"JOBDECK_HEARTBEAT_S": "soon"})
+    dask.worker("mistyped", **fit | {"JOBDECK_DB_URL": "mysql://u:s3cret@host/db"})
     dask.worker("bare", WITHOUT_THE_PACKAGE, **environment(backend))
     dask.worker("old", OF_ANOTHER_VERSION, **environment(backend))
     dask.worker("lost")
     dask.worker("elsewhere", JOBDECK_STATE_DIR=str(dask.directory))
-    jobs = [backend.submit({"name": "only", "seconds": 0.05}) for _ in range(30)]
-    wait_for_workers(backend, "good", "bare", "old", "lost", "elsewhere")
+    wrong = {"plain", "set wrong", "mistyped", "bare", "old", "lost", "elsewhere"}
+    ticket = backend.submit_text("The shop is down!", agent_type="ticket_triage")
+    jobs = [ticket, *(backend.submit({"name": "only", "seconds": 0.05}) for _ in range(30))]
+    wait_for_workers(backend, *wrong, "good")
+    told = jobdeck("cluster", "--server", backend.url)[0]
+    assert "unfit      lost gets no jobs: neither JOBDECK_DB_URL" in told
     overview = backend.overview()
     unfit = overview["scheduler"]["unfit"]
-    assert unfit.keys() == {"bare", "old", "lost", "elsewhere"}
+    assert unfit.keys() == wrong
+    assert "lacks workflows of this server (ticket_triage)" in unfit["plain"]
+    assert "JOBDECK_HEARTBEAT_S: Input should be a valid number" in unfit["set wrong"]
+    assert "its database cannot be used (the database's URL is not one of PostgreSQL" in unfit["mistyped"]
     assert "jobdeck is not installed" in unfit["bare"]
     assert "0.0.9" in unfit["old"]
     assert "JOBDECK_DB_URL" in unfit["lost"]
@@ -189,6 +206,49 @@ def test_a_scheduler_that_speaks_tls_is_used_with_its_certificates(start_backend
         backend = start_backend("--scheduler-address", dask.address, *flags)
         dask.worker("one", **environment(backend))
         assert backend.wait_for(backend.submit({"name": "only"}), timeout_s=30)["outcome"] == "succeeded"
+
+
+class Stranger(socketserver.ThreadingTCPServer):
+    """What listens at an address where a scheduler should."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: bytes, *, stays: bool) -> None:
+        super().__init__(("127.0.0.1", 0), socketserver.BaseRequestHandler)
+        self.address = f"tcp://127.0.0.1:{self.server_address[1]}"
+        self.calls = 0
+        self._answer, self._stays = answer, stays
+        self.ended = threading.Event()
+
+    def finish_request(self, request: Any, _address: Any) -> None:
+        self.calls += 1
+        request.sendall(self._answer)
+        if self._stays:
+            self.ended.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stays", "says"),
+    [
+        (b"", True, "it does not answer"),
+        (b"HTTP/1.0 200 OK\r\n\r\nhello there", True, "what answers is no Dask scheduler"),
+        (b"", False, "("),
+    ],
+    ids=["silent", "another protocol", "closes at once"],
+)
+def test_what_is_no_scheduler_is_said_once_and_tried_again(start_backend, answer, stays, says) -> None:
+    with Stranger(answer, stays=stays) as stranger:
+        threading.Thread(target=stranger.serve_forever, daemon=True).start()
+        backend = start_backend("--scheduler-address", stranger.address)
+        problem = wait_until(lambda: backend.overview()["scheduler"]["problem"], 20)
+        assert f"no scheduler can be used at {stranger.address}" in problem
+        assert says in problem
+        calls = stranger.calls
+        wait_until(lambda: stranger.calls >= calls + 3, 30, what="it is tried again")
+        assert backend.log.read_text().count("trying again") <= 2
+        assert backend.submit({"name": "only"})
+        stranger.ended.set()
+        stranger.shutdown()
 
 
 def test_flags_of_the_embedded_cluster_are_refused_beside_an_address(tmp_path) -> None:

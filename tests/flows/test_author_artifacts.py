@@ -281,6 +281,27 @@ def test_a_declared_file_is_durable_as_soon_as_the_tool_that_made_it_is_done(job
     assert [one.filename for one in job.artifacts()] == ["chart.txt", "draft.txt"]
 
 
+@pytest.mark.parametrize("with_a_link", [True, False])
+def test_what_took_the_directorys_place_is_told_and_removed(
+    job: AuthoredJob, tmp_path: Path, *, with_a_link: bool
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("secret")
+
+    def replace(directory: Path) -> None:
+        directory.rmdir()
+        if with_a_link:
+            directory.symlink_to(outside)
+        else:
+            directory.write_text("no directory")
+
+    assert run(job, replace) is Status.SUCCESS
+    assert list(reasons(job)) == ["."]
+    assert job.artifacts() == []
+    assert (outside / "secret.txt").exists()
+
+
 def test_a_cancelled_job_keeps_what_was_durable_and_gets_nothing_more(job: AuthoredJob) -> None:
     def write(directory: Path) -> None:
         (directory / "early.txt").write_text("early")

@@ -14,6 +14,7 @@ from jobdeck_backend.jobs.records import Status
 from jobdeck_backend.workflows.context import job_context
 from langchain_core.tools import StructuredTool
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt as ask
 
 HALF = "\ud800"
 LONG = "x" * 50_000
@@ -114,6 +115,26 @@ def call_a_tool_that_fails(_state: State) -> None:
     StructuredTool.from_function(fail, name="luck", description="Fails.").invoke({})
 
 
+class Bottomless(BaseException):
+    """Which no ``except Exception`` sees."""
+
+
+def raise_the_base_of_all(_state: State) -> None:
+    raise Bottomless("not even an Exception")
+
+
+async def raise_the_base_of_all_later(_state: State) -> None:
+    raise Bottomless("later")
+
+
+def ask_a_person(_state: State) -> None:
+    ask("shall I?")
+
+
+async def run_a_graph_that_saves_nothing(state: State) -> Any:
+    return await graph(lambda _state: None).compile(checkpointer=False).ainvoke(state)
+
+
 async def exit_later(_state: State) -> None:
     sys.exit("enough")
 
@@ -124,6 +145,8 @@ async def exit_later(_state: State) -> None:
         (exit_process, "SystemExit: 3"),
         (exit_later, "SystemExit: enough"),
         (interrupt, "KeyboardInterrupt: "),
+        (raise_the_base_of_all, "Bottomless: not even an Exception"),
+        (raise_the_base_of_all_later, "Bottomless: later"),
         (raise_half, "FileNotFoundError: no file ?\ufffd"),
         (raise_wordless, "WordlessError: <WordlessError>"),
         (call_a_tool_that_fails, "ValueError: no luck ?\ufffd"),
@@ -136,6 +159,22 @@ def test_however_a_stage_fails_its_job_fails_with_words_and_the_slot_goes_on(
     ended = job.attempt()
     assert (ended.status, ended.error) == (Status.FAILURE, error)
     assert [one["error"] for one in job.told("job.error")] == [error]
+
+
+@pytest.mark.parametrize(
+    ("node", "says"),
+    [
+        (ask_a_person, "before its end, at s0: nobody here answers interrupts"),
+        (run_a_graph_that_saves_nothing, "checkpointer=False cannot run inside one whose stages are saved"),
+    ],
+)
+def test_what_langgraph_offers_and_jobs_cannot_have_is_said_in_words(
+    job: AuthoredJob, node: Callable[[State], Any], says: str
+) -> None:
+    job.accept(graph(node))
+    ended = job.attempt()
+    assert ended.status is Status.FAILURE
+    assert says in str(ended.error)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +251,21 @@ def test_a_tools_whole_output_is_a_file_where_its_event_has_only_the_beginning(j
     assert job.told("artifact.warning") == []
     (told,) = job.told("artifact.update")
     assert told["file_path"] == kept.file_path
+
+
+@pytest.mark.parametrize("start", ["<!DOCTYPE html>", " <svg>", "%PDF-1.7", "RIFF1234WEBP", "\ufeff<html>"])
+def test_a_whole_output_that_no_file_of_text_may_be_is_one_of_json(job: AuthoredJob, start: str) -> None:
+    page = start + LONG
+
+    def read(_state: State) -> None:
+        StructuredTool.from_function(lambda: page, name="read", description="Reads a page.").invoke({})
+
+    job.accept(graph(read), with_artifacts=True)
+    assert job.attempt().status is Status.SUCCESS
+    (kept,) = job.artifacts()
+    assert json.loads(job.files.path(kept.sha256).read_text()) == page
+    assert job.told("tool.end")[0]["file_path"] == kept.file_path
+    assert job.told("artifact.warning") == []
 
 
 def test_without_artifacts_a_tools_long_output_is_cut_and_costs_no_file(job: AuthoredJob) -> None:

@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from running_backend import JOBS, RunningBackend
 from starting_backends import one_backend
@@ -15,9 +17,11 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "ticket_triage"
 GRAPHS = """
 import asyncio
 from typing import Annotated, TypedDict
-from langgraph.graph import START, StateGraph
+from langchain_core.messages import AnyMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from neighbour import SHOUT
+from pydantic import BaseModel
 
 class Question(TypedDict):
     question: str
@@ -59,6 +63,14 @@ talk.add_node("reply", reply)
 talk.add_edge(START, "reply")
 number = 7
 
+class Chat(BaseModel):
+    messages: Annotated[list[AnyMessage], add_messages]
+
+chat, langgraphs_own = StateGraph(Chat), StateGraph(MessagesState)
+for one in (chat, langgraphs_own):
+    one.add_node("reply", lambda state: {})
+    one.add_edge(START, "reply")
+
 def leave(state):
     from jobdeck_backend.workflows.context import job_context
     (job_context().artifacts.directory / "note.txt").write_text("kept")
@@ -68,16 +80,26 @@ leaver = StateGraph(Whole, input_schema=Question, output_schema=Answer)
 leaver.add_node("leave", leave)
 leaver.add_edge(START, "leave")
 """
+FORKS = """
+import os, pathlib, time
+if (pid := os.fork()) == 0:
+    time.sleep(600)
+pathlib.Path(__file__).with_name("left").open("a").write(f"{pid} ")
+from graphs import compiled
+"""
 LISTED = {
     "compiled": "./graphs.py:compiled",
     "factory": "./graphs.py:factory",
     "async_factory": "./graphs.py:async_factory",
     "talk": "./graphs.py:talk",
+    "chat": "./graphs.py:chat",
+    "langgraphs_own": "./graphs.py:langgraphs_own",
     "unnamed": "./graphs.py:absent",
     "number": "./graphs.py:number",
     "raises": "./raises.py:graph",
     "exits": "./exits.py:graph",
     "nowhere": "./nowhere.py:graph",
+    "leaves_a_process": "./forks.py:compiled",
     "probe": "./graphs.py:compiled",
     "bad name": "./graphs.py:compiled",
     "shapeless": 3,
@@ -93,6 +115,7 @@ def backend(tmp_path_factory) -> Iterator[RunningBackend]:
     (directory / "neighbour.py").write_text('SHOUT = "!"\n')
     (directory / "raises.py").write_text("import nothing_of_that_name\n")
     (directory / "exits.py").write_text("import os\nos._exit(3)\n")
+    (directory / "forks.py").write_text(FORKS)
     (directory / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": LISTED}))
     installed = directory / "installed"
     (installed / "theirs-1.0.dist-info").mkdir(parents=True)
@@ -128,12 +151,19 @@ def test_a_graph_of_messages_takes_text(backend) -> None:
         ('{"question": "why"}', "needs times"),
         ('{"question": "why", "times": "two"}', "times is to be of type integer"),
         ('{"question": "why", "times": 2, "loudness": 3}', "does not know loudness"),
+        (
+            json.dumps({"times": 2} | dict.fromkeys(map(str, range(9_000)))),
+            "does not know 0, 1, 10, 100, 1000 and 8,995 others",
+        ),
+        ("[" * 100_000, "needs times"),
     ],
+    ids=lambda one: one[:40],
 )
 def test_input_that_does_not_fit_the_schema_is_refused_with_what_it_takes(backend, text, says) -> None:
     answer = backend.http.post(f"{JOBS}/submit", json={"agent_type": "compiled", "input": text})
     assert answer.status_code == 422
     assert says in answer.text
+    assert len(answer.text) < 500
 
 
 def test_schemas_and_stages_are_listed(backend) -> None:
@@ -143,7 +173,8 @@ def test_schemas_and_stages_are_listed(backend) -> None:
     assert views["compiled"]["output_schema"]["properties"].keys() == {"answer"}
     assert views["compiled"]["stages"] == ["shout"]
     assert views["from_package"]["origin"] == "package theirs"
-    assert len(json.dumps(views["talk"]["input_schema"])) < 1000
+    for name in ("talk", "chat", "langgraphs_own"):
+        assert len(json.dumps([views[name]["input_schema"], views[name]["output_schema"]])) < 1000, name
     agents = {one["agent_type"]: one for one in backend.http.get(f"{JOBS}/agents").json()["agents"]}
     assert agents["compiled"]["input_schema"] == views["compiled"]["input_schema"]
 
@@ -192,6 +223,14 @@ def test_broken_ones_are_told_at_start_and_when_they_are_asked_for(backend) -> N
     assert answer.status_code == 400
     assert "nothing_of_that_name" in answer.text
     assert backend.wait_for(backend.submit({"name": "only"}))["outcome"] == "succeeded", "the built-in one"
+
+
+def test_a_process_that_an_import_leaves_behind_holds_up_no_start_and_ends(backend) -> None:
+    listed = {one["name"] for one in backend.http.get("/v1/ops/workflows").json()["workflows"]}
+    assert "leaves_a_process" in listed
+    (left,) = (backend.state_dir.parent / "left").read_text().split()
+    with suppress(psutil.NoSuchProcess):
+        assert psutil.Process(int(left)).status() == psutil.STATUS_ZOMBIE
 
 
 def test_the_example_runs_as_its_readme_says(start_backend, tmp_path) -> None:

@@ -212,10 +212,11 @@ def test_r38_each_screens_twin_prints_text_and_its_json_can_be_read(
         assert all(isinstance(json.loads(one), (dict, list)) for one in told)
 
 
-@pytest.mark.parametrize("job_id", ["/etc/x", "a/../../x", "..", "a\nb", "-rf"])
+@pytest.mark.parametrize("job_id", ["/etc/x", "a/../../x", "..", "a\nb", "-rf", "x" * 256])
 def test_r38_a_bundles_name_is_no_path_whatever_the_jobs_id(job_id: str) -> None:
     name = bundle_name(job_id)
     assert Path(name).name == name
+    assert len(name) < 200
     assert (name.startswith("jobdeck-"), name.endswith(".tar.gz"), is_safe(name)) == (True, True, True)
 
 

@@ -133,6 +133,44 @@ def test_a_body_of_200_mb_is_refused_early_and_memory_stays_flat(backend: Runnin
     assert memory(backend) - before < 32 << 20
 
 
+MANY = 500_000
+SUBMITTED = {"agent_type": "probe", "input": "{}", "workflow": "probe", "input_message": "{}"}
+WRONG_A_MILLION_TIMES = [
+    (f"{JOBS}/submit", {**SUBMITTED, "data_sources": [7] * MANY}),
+    (f"{JOBS}/submit", {**SUBMITTED, "data_sources": ["x"] * MANY}),
+    ("/v1/workflow/async", {**SUBMITTED, "data_sources": [7] * MANY}),
+    ("/v1/workflow/async", {**SUBMITTED, "after": [7] * MANY}),
+    ("/v1/ops/jobs/bulk", {"act": "cancel", "ids": [7] * MANY}),
+    (
+        "/v1/ops/jobs/bulk",
+        {"act": "cancel", "ids": ["x"], "versions": {str(n): "x" for n in range(MANY // 2)}},
+    ),
+    ("/v1/ops/recovery/apply", {"jobs": [7] * MANY}),
+    ("/v1/ops/jobs/batch", {"jobs": [7] * MANY}),
+    ("/v1/ops/jobs/batch", {"jobs": [{**SUBMITTED, "after": [7] * 1000}] * 1000}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), WRONG_A_MILLION_TIMES, ids=lambda one: str(one)[-20:])
+def test_a_body_that_is_wrong_a_million_times_is_refused_in_few_words_and_flat_memory(
+    backend: RunningBackend, path: str, body: dict
+) -> None:
+    before = memory(backend)
+    answer = backend.http.post(path, json=body)
+    assert answer.status_code in {200, 422}
+    assert len(answer.content) < 500_000
+    assert memory(backend) - before < 128 << 20
+
+
+def test_long_names_in_headers_are_not_kept(backend: RunningBackend) -> None:
+    before = memory(backend)
+    for number in range(200):
+        name = f"{number:x<400000}"
+        for headers in ({"Origin": f"http://{name}"}, {"Host": name}, {"Origin": f"http://{name}.localhost"}):
+            assert backend.http.get("/live", headers=headers).status_code == 403
+    assert memory(backend) - before < 32 << 20
+
+
 def held_by(dask_scheduler: Any) -> bytes:
     """All that a scheduler holds of its tasks."""
     return b"".join(

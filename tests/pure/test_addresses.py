@@ -5,7 +5,7 @@ import hmac
 
 import pytest
 from jobdeck_backend.addresses import check_url, is_public, origin
-from jobdeck_backend.errors import AddressRefused, InvalidInput
+from jobdeck_backend.errors import AddressRefused, InvalidInput, StartRefused
 from jobdeck_backend.notify.sender import retry_delay_s
 from jobdeck_backend.notify.signing import load_secret, sign
 from jobdeck_backend.settings import Settings
@@ -140,6 +140,19 @@ def test_a_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path, monkeyp
     configured = Settings(state_dir=tmp_path, callback_secret="configured")
     assert load_secret(configured) == b"configured"
     assert "configured" not in repr(configured)
+
+
+@pytest.mark.parametrize(
+    ("kept", "mode", "said"),
+    [("", 0o600, "fewer than 32 bytes"), ("abc\n", 0o600, "fewer"), ("s" * 64, 0o604, "everybody can read")],
+    ids=["empty", "short", "everybody's"],
+)
+def test_a_secret_that_others_could_know_signs_nothing(tmp_path, kept, mode, said):
+    settings = Settings(state_dir=tmp_path, callback_secret=None)
+    settings.callback_secret_path.write_text(kept)
+    settings.callback_secret_path.chmod(mode)
+    with pytest.raises(StartRefused, match=said):
+        load_secret(settings)
 
 
 def test_pauses_double_and_end_at_an_hour():

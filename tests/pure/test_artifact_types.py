@@ -40,6 +40,12 @@ def test_markup_does_not_pass_for_text(head: bytes, extension: str) -> None:
     assert "not" in str(lie(head, TYPES[extension]))
 
 
+def test_text_that_speaks_of_a_format_is_no_file_of_it() -> None:
+    for text in (b"Support WEBP images too", b"12345678WEBP"):
+        assert lie(text, TYPES["txt"]) is None
+        assert lie(text, TYPES["webp"])
+
+
 @pytest.mark.parametrize("path", ["a.svg", "a.html", "a", "a.", ".png", "a.png/b", "a.png.exe", "a.csv "])
 def test_files_of_other_types_have_no_promise(path: str) -> None:
     assert type_of(path) is None

@@ -1,12 +1,14 @@
 """Ids: the server's own stand together where their jobs do; callers' own are addressed and shown as they are."""
 
+import string
 import unicodedata
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jobdeck_backend.jobs.ids import LENGTH_MAX, check_id, new_id
+from jobdeck_backend.jobs.ids import LENGTH_MAX, check_id, file_name, job_path, new_id
 from jobdeck_tui.client.fields import ID_LIMIT
 from jobdeck_tui.text.sanitise import one_line
 
@@ -28,6 +30,34 @@ def test_what_is_accepted_the_deck_shows_and_addresses_unchanged(text: str) -> N
         assert one_line(text, ID_LIMIT) == text
         assert "/" not in text
         assert not any(unicodedata.category(character).startswith("C") for character in text)
+
+
+@given(st.text(min_size=1, max_size=LENGTH_MAX), st.text(min_size=1, max_size=LENGTH_MAX))
+@example("\U0001f600" * LENGTH_MAX, "x" * LENGTH_MAX)
+@example("a b", file_name("a b"))
+@example("a b", "a_b")
+@example("-rf", ".hidden")
+def test_a_jobs_files_have_a_name_that_every_file_system_takes_and_no_other_jobs(
+    one: str, other: str
+) -> None:
+    if accepted(one) and accepted(other):
+        name = file_name(one)
+        assert (len(name) <= 100, name.isascii(), name[0] in ".-") == (True, True, False)
+        assert not set(name) - set(f"{string.ascii_letters}{string.digits}_-.")
+        assert (name == file_name(other)) == (one == other)
+
+
+def test_an_id_of_the_jobs_api_is_its_files_name() -> None:
+    assert file_name("A-b_9") == "A-b_9"
+
+
+@given(st.text(min_size=1, max_size=LENGTH_MAX))
+@example("a?b#c%2Fd")
+def test_a_jobs_path_is_one_that_a_request_can_have(text: str) -> None:
+    if accepted(text):
+        parsed = urlsplit(job_path(text))
+        assert (parsed.query, parsed.fragment) == ("", "")
+        assert unquote(parsed.path) == f"/v1/jobs/async/job/{text}"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,10 @@ def test_a_queued_job_is_told_what_has_the_slots_and_how_many_are_before_it() ->
     assert "2 of 2 slots are taken (by job-7, job-8)" in reason.text
     assert "3 jobs are before it" in reason.text
     assert reason.data["taken_by"] == ["job-7", "job-8"]
+    alone = why(
+        view(delivered_epoch=1, dask_state="queued"), slots_taken=1, slots_total=1, running=("job-7",)
+    )
+    assert "1 of 1 slot is taken (by job-7)" in alone.text
 
 
 def test_a_dependent_job_is_told_what_it_waits_for() -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from jobdeck_backend.api.streams import Streaming, job_frames
+from jobdeck_backend.api.streams import PAGE, Streaming, job_frames
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import execution
 from jobdeck_backend.commands.notices import notice
@@ -105,6 +105,26 @@ async def join_beyond(database: Database) -> None:
 
 def test_a_cursor_beyond_the_end_is_the_end_and_misses_nothing_that_comes(file: Path) -> None:
     asyncio.run(join_beyond(opened(file)))
+
+
+async def stop_in_the_replay(database: Database) -> list[bytes]:
+    say(database, 3 * PAGE)
+    tailer, stopping = Tailer(database), asyncio.Event()
+    frames = job_frames(Streaming(database, tailer, stopping), JOB, 0)
+    first = await read_until(frames, b"id: ")
+    stopping.set()
+    async with asyncio.timeout(10):
+        return [first, *[chunk async for chunk in frames]]
+
+
+def test_r30_a_reader_in_the_midst_of_a_long_replay_is_told_that_the_server_stops(file: Path) -> None:
+    """And goes on later: what it was sent is whole, and its last id is where the log goes on."""
+    database = opened(file)
+    first, *rest = asyncio.run(stop_in_the_replay(database))
+    database.close()
+    assert first.endswith(b"\n\n")
+    assert f"id: {PAGE}\n".encode() in first
+    assert [chunk.partition(b"\n")[0] for chunk in rest] == [b"event: job.shutdown"]
 
 
 async def read_all(database: Database) -> list[bytes]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import pytest
@@ -18,11 +19,16 @@ from jobdeck_backend.jobs.records import StoredEvent
 from jobdeck_backend.store import events, jobs, places, retention
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
+from jobdeck_backend.store.prepared import Prepared
+from jobdeck_backend.store.tables import leases
 from jobdeck_backend.store.tailer import Tailer
 from jobdeck_backend.store.transactions import transact
 from postgres_server import PostgresServer
 from running_backend import wait_until
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection, Row, insert
+from sqlalchemy.exc import IntegrityError
+
+_INSERT = insert(leases)
 
 
 @pytest.fixture
@@ -227,3 +233,31 @@ def test_a_job_that_is_resumed_while_its_pruning_is_under_way_stays_whole(databa
     with database.read() as tx:
         assert jobs.load_status(tx, "old") is not None
         assert [one.seq for one in events.read_after(tx, "old", 0, 10)] == [1, 2, 3, 4]
+
+
+def test_what_a_server_is_set_to_by_default_keeps_no_database_from_its_use(postgres: PostgresServer) -> None:
+    url = postgres.create()
+    name = url.rpartition("/")[2]
+    postgres.execute("CREATE SCHEMA own", name)
+    for setting in ("default_transaction_read_only = on", "search_path = own", "client_encoding = 'latin1'"):
+        postgres.execute(f"ALTER DATABASE {name} SET {setting}")
+    database = Database(url, synchronous="NORMAL")
+    migrate(database)
+    with database.write() as tx:
+        submit(tx, NewJob("probe", "工作", "q", job_id="one"), now())
+    with database.read() as tx:
+        assert jobs.load_admission(tx, "one").input == "工作"  # type: ignore[union-attr]
+    database.close()
+    assert postgres.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", name) == [(0,)]
+
+
+@pytest.mark.parametrize("statement", [_INSERT, Prepared(_INSERT)], ids=["SQLAlchemy's", "prepared"])
+def test_an_error_of_the_database_repeats_no_row(database: Database, statement: Any) -> None:
+    row = {"role": "s3cret-role", "owner": "s3cret-owner", "epoch": 1, "acquired_at": 0.0, "expires_at": 0.0}
+    with database.write() as tx:
+        tx.execute(_INSERT, row)
+    with database.write() as tx, pytest.raises(IntegrityError) as caught:
+        statement.run(tx, row) if isinstance(statement, Prepared) else tx.execute(statement, row)
+    told = "".join(format_exception(caught.value))
+    assert "duplicate key" in told
+    assert "s3cret" not in told

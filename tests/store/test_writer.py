@@ -223,7 +223,7 @@ async def test_whoever_waits_for_a_locked_database_is_told_of_it_as_soon_as_the_
 ) -> None:
     """One waits for the lock and the others for it; in groups, each with patience of its own, they would be told
     long after they gave up."""
-    monkeypatch.setitem(BUSY_TIMEOUT_S, "FULL", 0.5)
+    monkeypatch.setitem(BUSY_TIMEOUT_S, "NORMAL", 0.5)  # as the fixture opens it
     with database.write():
         crowd = [writer.submit(submit, new_job(f"job-{n}"), now()) for n in range(2 * GROUP_MAX + 1)]
         told, waiting = await asyncio.wait(crowd, return_when=asyncio.FIRST_COMPLETED)

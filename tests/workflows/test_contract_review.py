@@ -42,6 +42,10 @@ def test_a_review_tells_its_work_as_it_goes_and_ends_with_one_final_report(tmp_p
     assert result.data["summary"] in result.report
 
 
+def test_a_document_of_one_line_has_one_line(tmp_path):
+    assert "2 words in 1 line, 0 clauses  \n" in review(tmp_path, "MIT License").run().report
+
+
 def test_citations_lead_to_the_words_in_the_document(tmp_path):
     execution = review(tmp_path, LONG)
     data = execution.run().data

@@ -51,11 +51,11 @@ REPLACED_SECONDS = 30.0
 
 
 class Notice(NamedTuple):
-    """Something said to the operator, its look, and until when it is shown (Unix seconds)."""
+    """Something said to the operator, its look, and for how many seconds it is shown."""
 
     words: str
     look: str
-    until: float
+    seconds: float
 
 
 class Awaited(NamedTuple):
@@ -124,6 +124,7 @@ class Deck:
         self.choices: list[tuple[str, str]] = []
         """Jobs whose resume the server refused until something else is decided, and the refusal's code."""
         self._notice: Notice | None = None
+        self._shown_since: float | None = None
         self.fresh = True
         self._changed: set[str] = set()
         self._armed: tuple[Fault, float] | None = None
@@ -249,7 +250,7 @@ class Deck:
 
     def say(self, words: str, look: str, seconds: float = NOTICE_SECONDS) -> None:
         """Something the operator should read, for some seconds."""
-        self._notice = Notice(words, look, self.now() + seconds)
+        self._notice, self._shown_since = Notice(words, look, seconds), None
         self.fresh = True
 
     def drain_awaited(self) -> Awaited | None:
@@ -275,9 +276,14 @@ class Deck:
         words = age(self.now() - at) if self.relative_times and at is not None else clock(at)
         return f"{words:>8}"
 
-    def notice(self, now: float) -> Notice | None:
-        """What was said last, while it is to be shown."""
-        return self._notice if self._notice is not None and now < self._notice.until else None
+    def notice(self) -> Notice | None:
+        """What was said last, while it is to be shown: its time begins when it is first asked for, however late a
+        busy machine draws it."""
+        if self._notice is None:
+            return None
+        if self._shown_since is None:
+            self._shown_since = self.monotonic()
+        return self._notice if self.monotonic() - self._shown_since < self._notice.seconds else None
 
     def counts(self) -> Mapping[str, int]:
         """Jobs by state, and how many are overdue. While the list is whole its own count: it is the newer one."""

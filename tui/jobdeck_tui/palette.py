@@ -14,7 +14,7 @@ from textual.content import Content
 from jobdeck_tui.core.config import SavedView, server_words
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.styles.themes import NAMES
-from jobdeck_tui.text.format import fit, state_label
+from jobdeck_tui.text.format import fit, plural, state_label
 
 if TYPE_CHECKING:
     from jobdeck_tui.app import DeckApp
@@ -140,12 +140,13 @@ def diagnostics(program: "DeckApp") -> list[str]:
     deck, size = program.deck, program.size
     truth = deck.truth()
     scheduler = deck.overview.scheduler.state if deck.overview is not None else "not known"
+    known = f"{plural(len(deck.jobs), 'job')}, {plural(deck.feed.seen, 'event')}"
     return [
         f"jobdeck {version('jobdeck')}, textual {version('textual')}, Python {platform.python_version()}",
         f"{platform.system()} {platform.release()}, terminal {size.width}x{size.height}",
         f"theme {program.theme}, colours {'off (NO_COLOR)' if program.no_color else 'on'}",
         f"connection {truth.text}, scheduler {scheduler}",
-        f"{len(deck.jobs)} jobs, {deck.feed.seen} events, {deck.unreadable + deck.feed.unreadable} unreadable",
+        f"{known}, {deck.unreadable + deck.feed.unreadable} unreadable",
         f"screen {program.current_mode}, {'read-only' if deck.read_only else 'read and write'}",
         f"log {program.log_path or 'none'}",
     ]

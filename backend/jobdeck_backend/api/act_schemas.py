@@ -4,6 +4,7 @@ from pydantic import BaseModel, Field
 
 from jobdeck_backend.api.jobs_schemas import JobId
 from jobdeck_backend.api.schemas import Act, Number
+from jobdeck_backend.jobs.ids import LENGTH_MAX
 
 
 class Priority(Act):
@@ -23,7 +24,7 @@ class AuditQuery(BaseModel):
 
     act: str | None = Field(default=None, max_length=32)
     actor: str | None = Field(default=None, max_length=128)
-    job_id: str | None = Field(default=None, max_length=64)
+    job_id: str | None = Field(default=None, max_length=LENGTH_MAX)
     refused: bool | None = Field(default=None, description="only those refused, or only those done")
     newest: bool = Field(default=False, description="newest first")
     after: Number = Field(default=0, description="id of the last row seen, oldest first")

@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
 from fastapi.responses import FileResponse
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope, Send
 
 from jobdeck_backend.api import jobs_schemas as schemas
 from jobdeck_backend.api import shapes
@@ -17,6 +19,7 @@ from jobdeck_backend.store import artifacts
 router = APIRouter(prefix="/v1/jobs/async", tags=["jobs API"])
 
 CONTENT_PATH = "/job/{job_id}/artifacts/{artifact_id}/content"
+RANGE_SHOWN_CHARS = 100
 CONTENT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
     206: {"description": "the part that Range asks for"},
@@ -26,6 +29,36 @@ CONTENT: dict[int | str, dict[str, Any]] = {
     410: {"description": "its time is over, the bytes are removed"},
     416: {"description": "Range asks for what is not there"},
 }
+
+
+class _Bytes(FileResponse):
+    """A file or the parts that ``Range`` asks for; refused in JSON, as everything is. Units that nobody knows are
+    passed over (RFC 9110)."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        unit, _, wanted = Headers(scope=scope).get("range", "").partition("=")
+        if unit.strip().lower() != "bytes":
+            scope = {**scope, "headers": [field for field in scope["headers"] if field[0] != b"range"]}
+        refused: Message | None = None
+
+        async def answer(message: Message) -> None:
+            nonlocal refused
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                refused = message
+            if refused is None:
+                await send(message)
+
+        await super().__call__(scope, receive, answer)
+        if refused is not None:
+            outside = refused["status"] == 416
+            text = "asks for what is not there" if outside else "cannot be read"
+            refusal = shapes.answer(
+                {"detail": f"Range {text}: {wanted[:RANGE_SHOWN_CHARS]}"}, refused["status"]
+            )
+            if outside:
+                refusal.headers["Content-Range"] = f"bytes */{self.headers['content-length']}"
+            await refusal(scope, receive, send)
 
 
 @router.get("/job/{job_id}/artifacts", response_model=schemas.Artifacts, responses=NOT_FOUND)
@@ -80,7 +113,7 @@ def content(
         raise Gone(f"The bytes of artifact {artifact_id} are missing; fsck tells more")
     if if_none_match is not None and _names(if_none_match, etag):
         return Response(status_code=304, headers=headers)
-    return FileResponse(
+    return _Bytes(
         path,
         headers=headers,
         media_type=found.media_type,

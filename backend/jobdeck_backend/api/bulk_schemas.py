@@ -1,8 +1,8 @@
 """What one act on many jobs carries, and what it answers."""
 
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from jobdeck_backend.api.jobs_schemas import AnyJobId
 from jobdeck_backend.api.schemas import Number, State
@@ -10,12 +10,19 @@ from jobdeck_backend.api.schemas import Number, State
 BULK_JOBS_MAX = 5_000
 
 
+def _few(versions: Any) -> Any:
+    # Before they are looked at one by one: each that is wrong would be told.
+    if isinstance(versions, dict) and len(versions) > BULK_JOBS_MAX:
+        raise ValueError(f"at most {BULK_JOBS_MAX} versions")
+    return versions
+
+
 class Bulk(BaseModel):
     """One act on the jobs listed, or on those that a filter matches now."""
 
     act: Literal["cancel", "expire", "resume", "grant"]
     ids: list[AnyJobId] | None = Field(default=None, min_length=1, max_length=BULK_JOBS_MAX)
-    versions: dict[str, Number] = Field(
+    versions: Annotated[dict[str, Number], BeforeValidator(_few)] = Field(
         default={}, description="by id the version that was seen: a job that changed since is left as it is"
     )
     filter: str | None = Field(

@@ -9,6 +9,8 @@ import structlog
 from sse_starlette import EventSourceResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from jobdeck_backend.api.caller import principal, until_expiry
+
 log = structlog.get_logger(__name__)
 
 KEEPALIVE_S = 15
@@ -84,7 +86,7 @@ async def _send_in_time(send: Send, message: Message) -> None:
 def respond(frames: AsyncIterator[bytes]) -> EventSourceResponse:
     """Serve pre-encoded frames as an event stream."""
     return EventStream(
-        frames,
+        frames if principal() is None else until_expiry(frames),
         ping=0,  # comments are ours: the library sends them whatever else was said, at twice the cost
         # Present so that the library waits: the frames end by themselves when the server stops.
         shutdown_event=anyio.Event(),

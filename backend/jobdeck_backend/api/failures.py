@@ -16,6 +16,7 @@ from jobdeck_backend.errors import (
     InvalidInput,
     JobdeckError,
     JobExists,
+    NotVerified,
     SourcesRefused,
     TooLarge,
     Unavailable,
@@ -26,6 +27,7 @@ from jobdeck_backend.store import events
 from jobdeck_backend.store.trouble import Condition, cause_of, is_trouble
 
 INPUT_SHOWN_CHARS = 300
+PROBLEMS_SHOWN_MAX = 100
 CONTENT_TYPE_SHOWN_CHARS = 100
 
 
@@ -75,6 +77,8 @@ def _contract_content(error: JobdeckError, path: str) -> dict[str, Any]:
             return {"detail": {"message": error.message, **error.details}}
         case JobExists():
             return {"detail": error.message, **error.details}
+        case NotVerified():
+            return {"detail": error.message, "error": error.code}
     return {"detail": error.message}
 
 
@@ -85,7 +89,9 @@ def _respond(request: Request, error: Exception) -> Response:
 
 def refusal(path: str, error: JobdeckError) -> Response:
     """An error as the API under this path says it."""
-    headers = None if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
+    headers = {} if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
+    if isinstance(error, NotVerified):
+        headers["WWW-Authenticate"] = "Bearer"
     if path.startswith("/v1/ops"):
         return _json(error.http_status, {"detail": operations_detail(error)}, headers)
     return _json(error.http_status, _contract_content(error, path), headers)
@@ -112,16 +118,17 @@ def _respond_invalid(request: Request, error: Exception) -> Response:
     """FastAPI's own shape. The input is left out, which may be huge or not even JSON again; the workflow API's
     clients are shown its beginning."""
     assert isinstance(error, RequestValidationError)
+    errors = error.errors()[:PROBLEMS_SHOWN_MAX]
     problems = [
         {"type": one["type"], "loc": one["loc"], "msg": _whole_body(request, one) or one["msg"]}
-        for one in error.errors()
+        for one in errors
     ]
     path = request.url.path
     if path.startswith("/v1/ops"):
         words = "; ".join(": ".join(filter(None, (_place(one), one["msg"]))) for one in problems)
         return _json(422, {"detail": {"code": "invalid_input", "message": words, "problems": problems}})
     if path.startswith(WORKFLOW_PATHS):
-        for problem, one in zip(problems, error.errors(), strict=True):
+        for problem, one in zip(problems, errors, strict=True):
             problem["input"] = _shown(one.get("input"))
             if one.get("ctx"):
                 problem["ctx"] = {name: _shown(value) for name, value in one["ctx"].items()}
@@ -198,6 +205,13 @@ class BodyLimit:
     def _refusal(self) -> Response:
         text = f"a request body may have at most {self.bytes_max} bytes; nothing was stored"
         return _json(413, {"detail": text}, {"Connection": "close"})
+
+
+def failure(request: Request, error: JobdeckError | DBAPIError) -> Response:
+    """What a route would answer to an error, for what is looked at before any route."""
+    if isinstance(error, JobdeckError):
+        return _respond(request, error)
+    return (_respond_unstorable if isinstance(error, DataError) else _respond_unreadable)(request, error)
 
 
 def install(app: FastAPI, settings: Settings) -> None:

@@ -15,6 +15,9 @@ from jobdeck_backend.api.failures import refusal
 from jobdeck_backend.errors import NotAllowed
 from jobdeck_backend.settings import Settings
 
+ORIGIN_BYTES_MAX = 1_000
+"""No name is as long; and what was looked at is remembered."""
+
 
 class Gate:
     """Refuses requests by a foreign name, where only this machine is served, and those of foreign pages."""
@@ -35,12 +38,12 @@ class Gate:
             await refusal(scope["path"], NotAllowed(why_not))(scope, receive, send)
 
     def _why_not(self, scope: Scope) -> str | None:
-        hosts = [_host_name(value) for name, value in scope["headers"] if name == b"host"]
+        hosts = [_name(b"//" + value) for name, value in scope["headers"] if name == b"host"]
         if self._local and not all(map(self._is_known, hosts)):
             return "this server is not reached by that name; JOBDECK_TRUSTED_HOSTS may list it"
         for name, value in scope["headers"]:
             if name == b"origin":
-                page = _origin_name(value)
+                page = _name(value)
                 if page not in hosts and not self._is_known(page):
                     return (
                         "a page of another origin may not use this server; JOBDECK_TRUSTED_HOSTS may list it"
@@ -62,14 +65,13 @@ def _is_local(name: str) -> bool:
         return False
 
 
-@lru_cache(maxsize=256)
-def _host_name(value: bytes) -> str:
-    return _origin_name(b"//" + value)
-
-
-@lru_cache(maxsize=256)
-def _origin_name(value: bytes) -> str:
+def _name(origin: bytes) -> str:
     """The host of an origin, in small letters; empty for ``null`` and for what is none."""
+    return _parsed(origin) if len(origin) <= ORIGIN_BYTES_MAX else ""
+
+
+@lru_cache(maxsize=256)
+def _parsed(value: bytes) -> str:
     try:
         return urlsplit(value.decode("latin-1")).hostname or ""
     except ValueError:

@@ -8,7 +8,7 @@ import orjson
 from fastapi import APIRouter, Header, Response
 from sse_starlette import EventSourceResponse
 
-from jobdeck_backend.api import failures
+from jobdeck_backend.api import caller, failures
 from jobdeck_backend.api import jobs_schemas as schemas
 from jobdeck_backend.api.event_stream import respond
 from jobdeck_backend.api.quick_route import QuickRoute
@@ -114,7 +114,7 @@ async def stream_after(
 
 
 async def _stream(serving: Services, job_id: str, cursor: int, header: str | None) -> EventSourceResponse:
-    if header is not None:
+    if header:  # empty: of a reader that has seen nothing yet
         seen = place_of(header)
         if seen is None:
             raise InvalidInput("Last-Event-ID must be the id of an event of this stream")
@@ -135,7 +135,7 @@ def _must_exist(serving: Services, job_id: str) -> None:
 )
 async def cancel(job_id: str, serving: Serving) -> dict[str, Any]:
     """Cancel a submitted or running job; a finished one is never touched (R15)."""
-    by = operators.By(actor="caller", now=now())
+    by = operators.By(actor=caller.owner() or "caller", now=now())
     result = await serving.writer.submit(operators.act, "cancel", job_id, operators.cancel, by)
     if isinstance(result, NotEligible):
         raise Refused(result.message)  # this contract answers 400

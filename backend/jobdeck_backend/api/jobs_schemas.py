@@ -17,7 +17,7 @@ AnyJobId = Annotated[str, AfterValidator(check_id), Field(max_length=LENGTH_MAX)
 
 
 class AskedFields(BaseModel):
-    """What jobdeck adds to both contracts' requests."""
+    """What jobdeck adds to both contracts' requests. Of a list one problem is told: it may have a million."""
 
     model_config = ConfigDict(extra="ignore")
     deadline_seconds: float | None = Field(
@@ -27,7 +27,7 @@ class AskedFields(BaseModel):
     admission: Literal["best_effort", "strict"] = Field(
         default="best_effort", description="strict: refused with an offer unless the deadline can be met"
     )
-    after: list[AnyJobId] = Field(default=[], max_length=1000)
+    after: list[AnyJobId] = Field(default=[], max_length=1000, fail_fast=True)
     after_policy: Literal["succeeded", "finished"] = "succeeded"
     thread_id: AnyJobId | None = None
     priority: int = Field(default=0, ge=-1000, le=1000)
@@ -35,7 +35,9 @@ class AskedFields(BaseModel):
     callback_url: str | None = Field(
         default=None, description="gets a signed POST when the job ends or is held; http or https"
     )
-    data_sources: list[str] | None = Field(default=None, description="ids in any case; null: all, []: none")
+    data_sources: list[str] | None = Field(
+        default=None, max_length=1000, fail_fast=True, description="ids in any case; null: all, []: none"
+    )
 
 
 class SubmitRequest(AskedFields):

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from jobdeck_backend.api import schemas, shapes
+from jobdeck_backend.api import caller, schemas, shapes
 from jobdeck_backend.api.act_schemas import AuditQuery
-from jobdeck_backend.api.operations_acts import OPERATOR, UNSAID
+from jobdeck_backend.api.operations_acts import UNSAID
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
@@ -50,7 +50,7 @@ async def pause(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) ->
 async def resume(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) -> Response:
     """Hand out this queue's jobs again."""
     if (known := await asyncio.to_thread(_queues_without, serving, name)) is not None:
-        by = operators.By(OPERATOR, now(), act.reason)
+        by = operators.By(caller.operator(), now(), act.reason)
         await serving.writer.submit(operators.note, "unpause", f"refused: not_found, queue {name}", by)
         serving.feed.wake()
         raise NotFound(
@@ -61,7 +61,7 @@ async def resume(name: QueueName, serving: Serving, act: schemas.Act = UNSAID) -
 
 async def _set_paused(serving: Services, name: str, act: schemas.Act, *, paused: bool) -> Response:
     await serving.writer.submit(
-        operators.set_paused, name, paused=paused, actor=OPERATOR, reason=act.reason, now=now()
+        operators.set_paused, name, paused=paused, actor=caller.operator(), reason=act.reason, now=now()
     )
     serving.dispatcher.wake()
     serving.feed.wake()

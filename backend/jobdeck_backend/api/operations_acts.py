@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from jobdeck_backend.api import act_schemas, schemas, shapes
+from jobdeck_backend.api import act_schemas, caller, schemas, shapes
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import parse
 from jobdeck_backend.clock import now
@@ -18,7 +18,6 @@ from jobdeck_backend.store import notifications
 
 router = APIRouter(prefix="/v1/ops", tags=["operations API: acts"])
 
-OPERATOR = "operator"
 UNSAID = schemas.Act()
 SAME = act_schemas.Clone()
 """An act without a body: no reason, whatever the version."""
@@ -130,7 +129,7 @@ async def _perform(
     serving: Services, name: str, job_id: str, perform: operators.Perform, act: schemas.Act
 ) -> dict[str, Any] | None:
     """Do an act and answer the row after it. Raises the ``Refused`` with the row as it is."""
-    by = operators.By(OPERATOR, now(), act.reason, act.version)
+    by = operators.By(caller.operator(), now(), act.reason, act.version)
     result = await serving.writer.submit(operators.act, name, job_id, perform, by)
     serving.feed.wake()
     views = await asyncio.to_thread(serving.board.load, [job_id])

@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from jobdeck_backend.api import bulk_schemas as schemas
-from jobdeck_backend.api import shapes
-from jobdeck_backend.api.operations_acts import OPERATOR, grant_by
+from jobdeck_backend.api import caller, shapes
+from jobdeck_backend.api.operations_acts import grant_by
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
@@ -60,7 +60,7 @@ async def _perform(serving: Services, wanted: schemas.Bulk, ids: Sequence[str]) 
     at = now()
     waiting = []
     for job_id in ids:
-        by = operators.By(OPERATOR, at, wanted.reason, wanted.versions.get(job_id))
+        by = operators.By(caller.operator(), at, wanted.reason, wanted.versions.get(job_id))
         given = (
             serving.writer.submit(operators.weigh, job_id, perform, by)
             if wanted.dry_run

@@ -11,6 +11,7 @@ from jobdeck_backend.api import shapes
 from jobdeck_backend.api.operations_jobs import describe
 from jobdeck_backend.api.services import NOT_FOUND, Services, Serving
 from jobdeck_backend.clock import now
+from jobdeck_backend.jobs.ids import file_name
 from jobdeck_backend.store import audit, events, notifications, progress
 from jobdeck_backend.upkeep import bundle
 from jobdeck_backend.upkeep.redaction import measured, without_content, without_secrets
@@ -42,7 +43,7 @@ def incident_bundle(
     """All on record about a job as one `.tar.gz`: bounded, without secrets, without content unless asked."""
     with serving.database.read() as tx:
         parts = _parts(serving, tx, job_id, content=content)
-    root = f"jobdeck-{job_id}"
+    root = f"jobdeck-{file_name(job_id)}"
     packed = bundle.pack(root, parts, now())
     return Response(
         packed, media_type=ARCHIVE, headers={"Content-Disposition": f'attachment; filename="{root}.tar.gz"'}

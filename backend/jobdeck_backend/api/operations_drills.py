@@ -4,9 +4,8 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from jobdeck_backend.api import caller, shapes
 from jobdeck_backend.api import recovery_schemas as schemas
-from jobdeck_backend.api import shapes
-from jobdeck_backend.api.operations_acts import OPERATOR
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import operators
@@ -51,7 +50,7 @@ async def heal_drill(drill_id: str, serving: Serving) -> Response:
 
 
 async def _note(serving: Services, what: str, result: str) -> None:
-    by = operators.By(OPERATOR, now())
+    by = operators.By(caller.operator(), now())
     await serving.writer.submit(operators.note, f"drill {what}", result, by)
     serving.feed.wake()
 

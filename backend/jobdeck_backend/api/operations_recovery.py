@@ -6,9 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from jobdeck_backend.api import caller, shapes
 from jobdeck_backend.api import recovery_schemas as schemas
-from jobdeck_backend.api import shapes
-from jobdeck_backend.api.operations_acts import OPERATOR
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.clock import now
@@ -82,7 +81,7 @@ def _result(one: Applied) -> dict[str, Any]:
 
 
 async def _note(serving: Services, reason: str | None, result: str) -> None:
-    by = operators.By(OPERATOR, now(), reason)
+    by = operators.By(caller.operator(), now(), reason)
     await serving.writer.submit(operators.note, "recovery apply", result, by)
     serving.feed.wake()
 

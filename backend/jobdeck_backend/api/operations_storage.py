@@ -10,9 +10,9 @@ from fastapi.responses import FileResponse
 from sqlalchemy.exc import DBAPIError
 from starlette.background import BackgroundTask
 
-from jobdeck_backend.api import shapes
+from jobdeck_backend.api import caller, shapes
 from jobdeck_backend.api import storage_schemas as schemas
-from jobdeck_backend.api.operations_acts import OPERATOR, UNSAID
+from jobdeck_backend.api.operations_acts import UNSAID
 from jobdeck_backend.api.schemas import Act
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.api.times import zulu_iso
@@ -77,7 +77,7 @@ async def prune(request: schemas.Prune, serving: Serving) -> Response:
     """Begin to remove finished jobs; `GET` tells how far it is. With `dry_run`: what would be removed."""
     if request.dry_run:
         return shapes.answer(_pruning(await serving.pruner.preview(request.older_than_seconds)))
-    by = operators.By(OPERATOR, now(), request.reason)
+    by = operators.By(caller.operator(), now(), request.reason)
     begun = await serving.pruner.begin(request.older_than_seconds, by)
     serving.feed.wake()
     return shapes.answer(_pruning(begun), status_code=202)
@@ -104,7 +104,7 @@ async def backup(serving: Serving, act: Act = UNSAID) -> FileResponse:
     if path is None:
         raise NotEligible("a PostgreSQL database is backed up by pg_dump; nothing was done")
     copy = serving.settings.state_dir / UNFINISHED.replace("*", uuid4().hex)
-    by = operators.By(OPERATOR, now(), act.reason)
+    by = operators.By(caller.operator(), now(), act.reason)
     try:
         made = await asyncio.to_thread(back_up, path, copy)
     except (JobdeckError, DBAPIError):

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from jobdeck_backend.api import shapes
+from jobdeck_backend.api import caller, shapes
 from jobdeck_backend.api import worker_schemas as schemas
-from jobdeck_backend.api.operations_acts import OPERATOR, UNSAID
+from jobdeck_backend.api.operations_acts import UNSAID
 from jobdeck_backend.api.schemas import Act
 from jobdeck_backend.api.services import Services, Serving
 from jobdeck_backend.clock import now
@@ -61,7 +61,7 @@ async def _perform(serving: Services, verb: str, name: str, act: Act, doing: Awa
 
 
 async def _note(serving: Services, name: str, result: str, act: Act) -> None:
-    by = operators.By(OPERATOR, now(), act.reason)
+    by = operators.By(caller.operator(), now(), act.reason)
     await serving.writer.submit(operators.note, name, result, by)
     serving.feed.cluster_changed()
 

@@ -6,6 +6,7 @@ import orjson
 from fastapi import APIRouter, Body, Header, Response
 from pydantic import BaseModel
 
+from jobdeck_backend.api import caller
 from jobdeck_backend.api.services import Serving
 from jobdeck_backend.errors import InvalidInput, RevisionNeeded, StaleRevision, TooLarge
 from jobdeck_backend.store.preferences import Namespace, Preferences
@@ -15,7 +16,7 @@ router = APIRouter(prefix="/v1/ops", tags=["operations API"])
 BYTES_MAX = 64 << 10
 REVISION_MAX = 2**31 - 2
 EVERYBODY = Namespace("", "")
-"""Until callers are identified, all of them are one user."""
+"""Where callers are not identified, all of them are one user."""
 REFUSALS: dict[int | str, dict[str, Any]] = {
     412: {"description": "somebody wrote meanwhile: read again, work out anew"},
     413: {"description": "the object is too large"},
@@ -34,7 +35,7 @@ class PreferencesView(BaseModel):
 @router.get("/preferences", response_model=PreferencesView, responses={503: REFUSALS[503]})
 async def read(serving: Serving) -> Response:
     """What is remembered, and its revision: 0 where nothing was written yet."""
-    return _answer(await serving.preferences.read(EVERYBODY))
+    return _answer(await serving.preferences.read(_namespace()))
 
 
 @router.put("/preferences", response_model=PreferencesView, responses=REFUSALS)
@@ -45,9 +46,14 @@ async def write(
 ) -> Response:
     """Replace what is remembered. ``If-Match`` names the revision that was read: a late write changes nothing."""
     expected, text = _revision(if_match), _text(value)
-    if not await serving.preferences.write(EVERYBODY, text, expected):
+    if not await serving.preferences.write(_namespace(), text, expected):
         raise StaleRevision("somebody wrote the preferences meanwhile; nothing was stored: read them again")
     return _answer(Preferences(expected + 1, value))
+
+
+def _namespace() -> Namespace:
+    asking = caller.principal()
+    return EVERYBODY if asking is None else Namespace(asking.issuer, asking.subject)
 
 
 def _revision(if_match: str | None) -> int:

@@ -1,14 +1,17 @@
-"""How much of a request's head is read, and how long a request may take to come in.
+"""What counts as a request, how much of its head is read, and how long it may take to come in.
 
 Uvicorn's parser keeps all of a head and joins it anew with each piece: tens of megabytes in one header would stop
-the server for seconds and stay in its memory. And it waits for the rest of a request as long as anybody likes.
+the server for seconds and stay in its memory. It waits for the rest of a request as long as anybody likes, loses
+the body of one that offers another protocol, and loses sight of the one it answers when others come behind it.
 """
 
 import asyncio
 from http import HTTPStatus
+from typing import Any
 
+import httptools
 import orjson
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_BYTES_MAX = 512 << 10
 """Of URL and headers together, to the nearest piece that is read at once (a quarter megabyte)."""
@@ -34,6 +37,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """When what is awaited must have come; None while nothing is."""
     _timer: asyncio.TimerHandle | None = None
     """One at a time, set anew when it fires: requests come and go by the thousand."""
+    _answering: RequestResponseCycle | None = None
+    """The request whose turn it is; ``cycle`` is the one that came last."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A caller came."""
@@ -45,16 +50,41 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """What came in."""
         if self._until is None:
             self._await()
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self._parse(memoryview(data))
+        except httptools.HttpParserError:
+            self._refuse(HTTPStatus.BAD_REQUEST, "this is no HTTP request")
+            return
         self._unfinished_bytes += len(data)
         if self._unfinished_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
             text = f"a request's head may have at most {HEAD_BYTES_MAX} bytes"
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, text)
+
+    def _parse(self, data: memoryview) -> None:
+        """A request that offers another protocol is read again without its offer. Raises ``HttpParserError``."""
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as offer:
+                data = data[offer.args[0] :]
+                head = b"%b %b HTTP/%b\r\n" % (
+                    self.parser.get_method(),
+                    self.url,
+                    self.parser.get_http_version().encode(),
+                )
+                kept = (b"%b: %b\r\n" % field for field in self.headers if field[0] != b"upgrade")
+                self.parser.feed_data(head + b"".join(kept) + b"\r\n")
+            else:
+                return
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The caller sends no more. What it asked for whole is answered, and the connection ends with the answer.
@@ -76,9 +106,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """A head ended."""
         self._unfinished_bytes = 0
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise ValueError("this is no proxy")
+            return
+        super().on_headers_complete()
         self._in_body = True
         self._await()
-        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
@@ -89,12 +123,18 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request is whole."""
+        if self.parser.should_upgrade():
+            return
         self._begun = self._in_body = False
         if self.cycle is None or self.cycle.response_complete:
             self._await()  # answered before: nobody else would end a connection that stays silent now
         else:
             self._until = None
         super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _await(self) -> None:
         self._until = self.loop.time() + self.request_s

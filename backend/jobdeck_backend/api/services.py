@@ -1,13 +1,14 @@
 """What the routes work with, made once by the composition root."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
+from jobdeck_backend.api import caller
 from jobdeck_backend.api.board import Board
 from jobdeck_backend.api.feed import Feed
 from jobdeck_backend.api.pulse import Pulse
@@ -16,6 +17,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.commands.admission import Terms
 from jobdeck_backend.commands.submission import NewJob, submit
 from jobdeck_backend.faults import FaultPoint, reached
+from jobdeck_backend.identity.principal import Role
 from jobdeck_backend.jobs.records import Admission
 from jobdeck_backend.recovery.drills import Drills
 from jobdeck_backend.recovery.reaper import Reaper
@@ -80,7 +82,10 @@ class Services:
 
 
 async def admit(serving: Services, new: NewJob) -> Admission:
-    """Store a job durably, or raise why not."""
+    """Store a job durably as its caller's, or raise why not."""
+    asking = caller.principal()
+    if asking is not None:
+        new = replace(new, owner=asking.owner, confined=not asking.may(Role.VIEWER))
     admission = await serving.writer.submit(submit, new, now(), serving.terms())
     reached(FaultPoint.ADMITTED, admission.job_id)
     return admission

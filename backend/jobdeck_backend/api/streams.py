@@ -136,6 +136,9 @@ async def _frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterat
     place, reconnected = Place(cursor), cursor > 0
     with streaming.tailer.subscribe(job_id) as subscription:
         while not subscription.dropped:
+            if streaming.stopping.is_set():
+                yield farewell()
+                return
             admission, job, page, more = await streaming.read(job_id, place.cursor)
             place.cursor = min(place.cursor, job.event_seq)
             if page:
@@ -156,9 +159,6 @@ async def _frames(streaming: Streaming, job_id: str, cursor: int) -> AsyncIterat
             else:
                 async for chunk in _live(streaming, subscription, place):
                     yield chunk
-            if streaming.stopping.is_set():
-                yield farewell()
-                return
 
 
 async def _arrival(subscription: Subscription, timeout_s: float) -> None:

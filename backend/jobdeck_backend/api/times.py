@@ -19,7 +19,7 @@ def zulu_iso(at: float | None) -> str | None:
 def parse(text: str, field: str) -> float:
     """RFC 3339 with an offset → Unix seconds. Raises ``InvalidInput`` naming ``field``."""
     try:
-        parsed = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text.upper())  # RFC 3339 has a small t and z, too
     except ValueError:
         raise InvalidInput(f"{field} must be an RFC 3339 time, such as 2030-01-31T12:00:00Z") from None
     if parsed.tzinfo is None:

@@ -58,6 +58,8 @@ async def submit(request: schemas.AsyncGenerateRequest, serving: Serving) -> Res
         try:
             await admit(serving, new)
         except JobExists as known:
+            if not known.details:
+                raise  # another's
             return await run_in_threadpool(_known, serving, job_id, **known.details)
         ended = await _end_within(serving, job_id, subscription, request.sync_timeout)
     if ended:

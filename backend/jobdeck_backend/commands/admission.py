@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from jobdeck_backend.clock import iso
+from jobdeck_backend.clock import instant
 from jobdeck_backend.errors import DeadlineUnattainable, ServerFull, TooManyJobs
 from jobdeck_backend.jobs.admission import NOTHING_TO_PROMISE, Line, Weighed, weigh, yielding
 from jobdeck_backend.jobs.forecast import Ahead, ServiceTime, service_times
 from jobdeck_backend.jobs.records import NO_DEADLINE, Admission
+from jobdeck_backend.plural import plural
 from jobdeck_backend.store import admissions, figures, queues
 
 MINUTE_S = 60.0
@@ -70,7 +71,7 @@ def keep_limits(tx: Connection, admission: Admission, terms: Terms) -> None:
         if len(recent) > limit:
             wait_s = math.ceil(recent[limit] + MINUTE_S - admission.accepted_at)
             raise TooManyJobs(
-                f"you submitted {limit} jobs within a minute, which is all you may; nothing was stored",
+                f"you submitted {plural(limit, 'job')} within a minute, which is all you may; nothing was stored",
                 retry_after_s=max(1, wait_s),
             )
 
@@ -141,11 +142,11 @@ def _unattainable(job_id: str, deadline: float, weighed: Weighed) -> DeadlineUna
             "nothing can be promised now: its queue is paused, no slot exists, or what it waits for is held"
         )
     elif weighed.finish > deadline:
-        text = f"its predicted completion is {iso(weighed.finish)}"
+        text = f"its predicted completion is {instant(weighed.finish)}"
     else:
         text = "another job was promised the time it would take"
     return DeadlineUnattainable(
-        f"the deadline {iso(deadline)} of job {job_id} cannot be promised: {text}; nothing was stored",
+        f"the deadline {instant(deadline)} of job {job_id} cannot be promised: {text}; nothing was stored",
         deadline=deadline,
         predicted_completion=weighed.finish,
         offer=weighed.offer,

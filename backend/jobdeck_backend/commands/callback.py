@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import iso
 from jobdeck_backend.errors import NotEligible, NotFound
+from jobdeck_backend.jobs.ids import job_path
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb
 from jobdeck_backend.jobs.records import Admission, Job, Notification, NotificationState
 from jobdeck_backend.store import events, notifications
@@ -43,7 +44,7 @@ def owe(
         "finished_at": iso(now) if verb in OUTCOMES else None,
         "attempt": job.attempt,
         "version": job.version,
-        "report_url": f"/v1/jobs/async/job/{job.job_id}/report" if verb is Verb.SUCCEED else None,
+        "report_url": f"{job_path(job.job_id)}/report" if verb is Verb.SUCCEED else None,
     }
     owed = Notification(
         id=str(uuid4()),

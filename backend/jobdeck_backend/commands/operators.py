@@ -7,7 +7,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from jobdeck_backend.clock import LATEST, iso
+from jobdeck_backend.clock import LATEST, instant
 from jobdeck_backend.commands import execution, notices
 from jobdeck_backend.commands.transition import UNSTARTED, load, move
 from jobdeck_backend.errors import (
@@ -168,7 +168,7 @@ def grant_until(deadline: Callable[[Admission, float], float]) -> Perform:
         jobs.update_admission(tx, job.job_id, deadline=new)
         urgency = min(new, jobs.nearest_dependent_deadline(tx, job.job_id))
         jobs.update_job(tx, job, dispatch_deadline=urgency, version=job.version + 1)
-        text = f"deadline moved from {iso(old)} to {iso(new)} by {by.actor}"
+        text = f"deadline moved from {instant(old)} to {instant(new)} by {by.actor}"
         told = notices.notice("granted", by.now, text, old=old, new=new, reason=by.reason)
         events.append(tx, job.job_id, [told], by.now)
         return text

@@ -40,6 +40,8 @@ class NewJob:
     callback_url: str | None = None
     strict: bool = False
     parent_job_id: str | None = None
+    confined: bool = False
+    """Whether other jobs exist for it only where they are its owner's (R32)."""
 
     @property
     def predecessors(self) -> tuple[str, ...]:
@@ -49,7 +51,8 @@ class NewJob:
     @property
     def is_plain(self) -> bool:
         """Whether its admission depends on no other job."""
-        return not self.after and not self.strict
+        names_thread = self.owner is not None and (self.thread_id or self.job_id)
+        return not (self.after or self.strict or names_thread)
 
     def content_hash(self) -> str:
         """What makes two requests the same (R2), whatever their ids."""
@@ -60,8 +63,9 @@ class NewJob:
 def submit(tx: Connection, new: NewJob, now: float, terms: Terms = NO_TERMS) -> Admission:
     """Store the promise. Nothing here needs Dask.
 
-    Raises ``JobExists`` (with ``request_matches``), ``InvalidInput`` for an unknown predecessor or a deadline
-    that has passed, ``NotEligible`` when the thread has a live job, and what ``commands.admission`` refuses with.
+    Raises ``JobExists`` (with ``request_matches`` for its owner), ``InvalidInput`` for an unknown predecessor or a
+    deadline that has passed, ``NotEligible`` when the thread has a live job or is another's, and what
+    ``commands.admission`` refuses with.
     """
     job_id = new.job_id or new_id(now)
     if job_id in new.after:
@@ -69,7 +73,8 @@ def submit(tx: Connection, new: NewJob, now: float, terms: Terms = NO_TERMS) -> 
     admission = admission_of(new, job_id, now)
     _insert(tx, admission)
     _must_be_ahead(admission)
-    _must_exist(tx, new.predecessors)
+    _must_exist(tx, new)
+    _must_own_thread(tx, admission)
     keep_limits(tx, admission, terms)
     due = dispatch_deadline(tx, admission, new.predecessors, terms)
     _insert_jobs(tx, [(new, admission, due)])
@@ -166,14 +171,32 @@ def _insert(tx: Connection, admission: Admission) -> None:
     try:
         inserted = jobs.insert_admission(tx, admission)
     except IntegrityError:
-        raise NotEligible(f"thread {admission.thread_id} has an unfinished job; nothing was stored") from None
+        raise _thread_refused(admission) from None
     if not inserted:
         stored = jobs.load_admission(tx, admission.job_id)
+        said = f"Job already exists: {admission.job_id}"
+        if stored is not None and stored.owner != admission.owner:
+            raise JobExists(said)
         matches = stored is not None and stored.request_hash == admission.request_hash
-        raise JobExists(f"Job already exists: {admission.job_id}", request_matches=matches)
+        raise JobExists(said, request_matches=matches)
 
 
-def _must_exist(tx: Connection, after: tuple[str, ...]) -> None:
-    unknown = sorted(set(after) - jobs.existing_job_ids(tx, after)) if after else []
-    if unknown:
+def _must_exist(tx: Connection, new: NewJob) -> None:
+    if not new.after:
+        return
+    known = admissions.known_ids(tx, new.predecessors, new.owner if new.confined else None)
+    if unknown := sorted(set(new.predecessors) - known):
         raise InvalidInput(f"after names unknown jobs: {', '.join(unknown[:5])}; nothing was stored")
+
+
+def _must_own_thread(tx: Connection, admission: Admission) -> None:
+    """A thread is its first job's owner's (R21): whoever went on with it would read what it was told."""
+    owner, thread_id = admission.owner, admission.thread_id
+    if owner is not None and admissions.owners_of_thread(tx, thread_id) != {owner}:
+        raise _thread_refused(admission)
+
+
+def _thread_refused(admission: Admission) -> NotEligible:
+    """The same in both cases: whether another's thread is busy is nobody else's to know (R32)."""
+    why = "has an unfinished job" if admission.owner is None else "has an unfinished job or is not yours"
+    return NotEligible(f"thread {admission.thread_id} {why}; nothing was stored")

@@ -1,9 +1,12 @@
 """Files that jobs leave behind: what is told of one, which types there are, what their bytes must look like."""
 
 import hashlib
+import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from jobdeck_backend.jobs.ids import file_name, job_path
 
 FILENAME_CHARS_MAX = 150
 HEAD_BYTES = 1_024
@@ -13,10 +16,10 @@ SHOWN_INLINE = frozenset({"image/png", "image/jpeg", "image/webp"})
 """Media types that a browser may show in place; every other one is saved."""
 
 _SIGNATURES = (
-    ("image/png", b"\x89PNG\r\n\x1a\n", 0),
-    ("image/jpeg", b"\xff\xd8\xff", 0),
-    ("image/webp", b"WEBP", 8),
-    ("application/pdf", b"%PDF-", 0),
+    ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
+    ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
+    ("image/webp", re.compile(rb"RIFF....WEBP", re.DOTALL)),
+    ("application/pdf", re.compile(rb"%PDF-")),
 )
 _MARKUP = (b"<!doctype", b"<html", b"<script", b"<svg", b"<?xml")
 
@@ -73,7 +76,12 @@ class Artifact:
     @property
     def content_url(self) -> str:
         """The path under which the jobs API gives the bytes."""
-        return f"/v1/jobs/async/job/{self.job_id}/artifacts/{self.artifact_id}/content"
+        return f"{job_path(self.job_id)}/artifacts/{self.artifact_id}/content"
+
+
+def sandbox_name(job_id: str, attempt: int) -> str:
+    """The name of the directory in which an attempt leaves its files."""
+    return f"{file_name(job_id)}-{attempt}"
 
 
 def artifact_id(job_id: str, sha256: str) -> str:
@@ -88,7 +96,7 @@ def type_of(path: str) -> FileType | None:
 
 def lie(head: bytes, promised: FileType) -> str | None:
     """How a file's first ``HEAD_BYTES`` break its extension's promise, None when they do not."""
-    seen = next((name for name, sign, at in _SIGNATURES if head[at : at + len(sign)] == sign), None)
+    seen = next((name for name, sign in _SIGNATURES if sign.match(head)), None)
     if not promised.is_text:
         return None if seen == promised.media_type else f"its bytes are not {promised.media_type}"
     if seen is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from jobdeck_backend.jobs.records import Attempt, Effect, Policy
 from jobdeck_backend.jobs.states import State
 from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.plural import plural
 
 LISTED_MAX = 5
 
@@ -195,7 +196,8 @@ def _in_line(view: JobView, around: Surroundings) -> Why:
         return Why("assigned", "Dask gave it to a worker, which has not written its start yet.", data)
     before = "Nothing is" if around.ahead == 0 else f"{_jobs(around.ahead)}"
     by = f" (by {_names(around.running)})" if around.running else ""
-    slots = f"{around.slots_taken} of {around.slots_total} slots are taken{by}"
+    are = "is" if around.slots_taken == 1 else "are"
+    slots = f"{around.slots_taken} of {plural(around.slots_total, 'slot')} {are} taken{by}"
     if view.state is State.BACKLOG:
         text = f"In the backlog: {slots}, and Dask is handed only so many jobs ahead. {before} before it."
         return Why("backlog", text, data)
@@ -215,4 +217,4 @@ def _names(names: Sequence[str]) -> str:
 def _jobs(count: int | None) -> str:
     if count is None:
         return "An unknown number of jobs is"
-    return "1 job is" if count == 1 else f"{count} jobs are"
+    return f"{plural(count, 'job')} {'is' if count == 1 else 'are'}"

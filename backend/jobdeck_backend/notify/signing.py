@@ -2,14 +2,10 @@
 
 import hashlib
 import hmac
-import os
-import secrets
-from pathlib import Path
 
 import structlog
 
-from jobdeck_backend.errors import StartRefused
-from jobdeck_backend.instance import EXIT_NOT_WRITABLE
+from jobdeck_backend.kept_secret import kept_secret
 from jobdeck_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -27,24 +23,7 @@ def load_secret(settings: Settings) -> bytes:
             "callbacks are signed with this backend's own secret, and those of other backends on its database "
             "with theirs; JOBDECK_CALLBACK_SECRET, set to the same for all, makes it one"
         )
-    path = settings.callback_secret_path
-    try:
-        return path.read_bytes().strip() if path.exists() else _make(path)
-    except OSError as error:
-        reason = f"the callback secret {path} cannot be read or written ({error.strerror})"
-        raise StartRefused(reason, EXIT_NOT_WRITABLE) from None
-
-
-def _make(path: Path) -> bytes:
-    """A new secret, on disk under its name only when it is whole."""
-    made = secrets.token_hex(32)
-    draft = path.with_suffix(".new")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(f"{made}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    return made.encode()
+    return kept_secret(settings.callback_secret_path)
 
 
 def sign(secret: bytes, body: bytes, at: int) -> str:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.jobs.records import Attempt
 from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.plural import plural
 from jobdeck_backend.recovery.drill_before import Before, StageKey
 from jobdeck_backend.recovery.drill_record import Evidence, Step
 from jobdeck_backend.scheduling.snapshot import Snapshot
@@ -109,5 +110,5 @@ def untouched_others(tx: Connection, before: Before, hit: Sequence[Attempt]) -> 
 def overtaken_writes(tx: Connection, hit: Sequence[Attempt]) -> Step:
     """An execution that lost its job writes nothing more, whenever it goes on (R20, R24)."""
     written = sum(drills.overtaken_writes(tx, one.job_id, one.attempt) for one in hit)
-    text = f"{written} stages were put on record by executions that had lost their job"
+    text = f"{plural(written, 'stage')} put on record by executions that had lost their job"
     return Step("fenced", text, None, failed=written > 0, judged=bool(hit))

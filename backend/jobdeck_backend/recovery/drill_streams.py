@@ -9,6 +9,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from jobdeck_backend.clock import now
+from jobdeck_backend.plural import plural
 from jobdeck_backend.recovery.drill_before import Before
 from jobdeck_backend.recovery.drill_record import Drill, Step
 from jobdeck_backend.recovery.drill_watch import Expectation, Nothing, Watch
@@ -140,12 +141,12 @@ class StreamDrop(Watch):
         return [
             Step(
                 "missing",
-                f"{missing} events missing of {told} that the readers were sent",
+                f"{plural(missing, 'event')} missing of {told} that the readers were sent",
                 None,
                 failed=missing > 0,
                 judged=told > 0,
             ),
-            Step("twice", f"{twice} events sent twice", None, failed=twice > 0, judged=told > 0),
+            Step("twice", f"{plural(twice, 'event')} sent twice", None, failed=twice > 0, judged=told > 0),
         ]
 
     def _reconnected(self, _tx: Connection) -> str | Nothing | None:

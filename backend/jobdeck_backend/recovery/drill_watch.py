@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from jobdeck_backend.clock import now
 from jobdeck_backend.jobs.records import Attempt, Status
 from jobdeck_backend.jobs.view import JobView
+from jobdeck_backend.plural import plural
 from jobdeck_backend.recovery import drill_judgement as judgement
 from jobdeck_backend.recovery import fsck
 from jobdeck_backend.recovery.drill_before import Before
@@ -147,7 +148,7 @@ class Watch(ABC):
     def _epoch_up(self, _tx: Connection) -> str | None:
         if self._cluster.epoch <= self._before.epoch or self._cluster.state != "up":
             return None
-        return f"epoch {self._cluster.epoch} is up with {self._cluster.worker_count()} workers"
+        return f"epoch {self._cluster.epoch} is up with {plural(self._cluster.worker_count(), 'worker')}"
 
     def _running_again(self, tx: Connection) -> str | Nothing | None:
         if not self._hit:
@@ -190,7 +191,7 @@ class Watch(ABC):
             return None
         if not began:
             return Nothing("no interrupted job went on to a stage yet: none could run one again")
-        return f"{len(began)} resumed jobs went on to their next stage"
+        return f"{plural(len(began), 'resumed job')} went on to the next stage"
 
     def _well_again(self, tx: Connection) -> str | None:
         if self._cluster.state != "up":
@@ -201,7 +202,9 @@ class Watch(ABC):
         views = judgement.views_of(tx, self._cluster.snapshot, [one.job_id for one in self._hit])
         running = {one.job_id for one in live}
         away = [one for one in self._hit if one.job_id not in running and not is_settled(views[one.job_id])]
-        return None if away else f"the cluster answers, all {len(self._hit)} jobs it hit run or are finished"
+        return (
+            None if away else f"the cluster answers, every job it hit runs or is finished: {len(self._hit)}"
+        )
 
 
 def is_settled(view: JobView) -> bool:

@@ -14,6 +14,7 @@ from jobdeck_backend.clock import now
 from jobdeck_backend.errors import NotEligible
 from jobdeck_backend.jobs.lifecycle import OUTCOMES, Verb, advance
 from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.plural import plural
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import act_invariants, artifacts, execution_invariants, integrity, invariants, jobs
 from jobdeck_backend.store.artifact_files import ArtifactFiles
@@ -90,7 +91,10 @@ def _calls(journal: Path | None) -> Counter[tuple[str, str]]:
 def _unintended(connection: Connection, called: Counter[tuple[str, str]]) -> Found:
     intents = invariants.intents(connection) if called else {}
     wrong = [
-        (job_id, f"effect {key} was called {times} times on {intents.get(key, 0)} intents")
+        (
+            job_id,
+            f"effect {key} was called {plural(times, 'time')} on {plural(intents.get(key, 0), 'intent')}",
+        )
         for (job_id, key), times in called.items()
         if times > intents.get(key, 0)
     ]

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from jobdeck_backend.jobs.records import Attempt, Job, Status
+from jobdeck_backend.plural import plural
 
 
 class Act(StrEnum):
@@ -151,7 +152,9 @@ def _recover(one: Situation, bounds: Bounds, why: str, evidence: dict[str, Any])
     lost = one.lost_attempts + 1
     if why == "worker lost" and lost >= bounds.lost_attempts_max:
         evidence["lost_attempts"] = lost
-        return _action(one, Act.HOLD, f"{lost} attempts ended with their worker", evidence, why)
+        whose = "its" if lost == 1 else "their"
+        reason = f"{plural(lost, 'attempt')} ended with {whose} worker"
+        return _action(one, Act.HOLD, reason, evidence, why)
     if one.checkpoint_id is None:
         return _action(one, Act.START, f"{why}; starts again from its request", evidence, why)
     where = f"after stage {one.last_stage}" if one.last_stage else "before its first stage"

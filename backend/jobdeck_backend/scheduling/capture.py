@@ -5,6 +5,7 @@ are, digest. A refusal is an event; the file itself is left alone.
 """
 
 import codecs
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from jobdeck_backend.jobs.artifacts import (
     artifact_id,
     lie,
     safe_filename,
+    sandbox_name,
     type_of,
 )
 from jobdeck_backend.jobs.records import Claim
@@ -48,7 +50,7 @@ class ExecutionArtifacts:
         self._recorder = recorder
         self._settings = slot.settings
         self._files = ArtifactFiles(slot.settings.artifact_root)
-        self._sandbox = Sandbox(slot.settings.sandboxes_path / f"{claim.job_id}-{claim.attempt}")
+        self._sandbox = Sandbox(slot.settings.sandboxes_path / sandbox_name(claim.job_id, claim.attempt))
         self._lock = RLock()
         self._declared: dict[str, Declared] = {}
         self._seen: set[tuple[str, int, int, int, int]] = set()
@@ -74,7 +76,11 @@ class ExecutionArtifacts:
             self._declared[relative] = declared
 
     def keep_text(self, path: str, text: str, *, title: str) -> str:
-        """Write a text to a file in the directory and declare it; answers its path. Raises ``JobStopped``."""
+        """Write a text to a file in the directory and declare it; answers its path. Raises ``JobStopped``.
+
+        One that begins as other files do is written as JSON."""
+        if lie(text[:HEAD_BYTES].encode(), _promised(path, None)):
+            path, text = f"{path}.json", json.dumps(text)  # a page, say, that no file of text may be
         file = self.directory / path
         try:
             file.parent.mkdir(exist_ok=True)

@@ -28,6 +28,7 @@ from jobdeck_backend.scheduling.supervision import Cluster
 from jobdeck_backend.scheduling.task import portable_run_job, run_job
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store.writer import Writer
+from jobdeck_backend.workflows import registry
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +77,8 @@ class Dispatcher(Loop):
         self._window = settings.dispatch_window
         self._rests_until = -math.inf
         self._run_job = run_job if cluster.embedded else portable_run_job()
+        # Own workers have what their server has.
+        self._workflows = () if cluster.embedded else registry.authored()
 
     def forget_all(self) -> None:
         """The epoch is over: its futures mean nothing any more."""
@@ -225,7 +228,7 @@ class Dispatcher(Loop):
                 waits_for = [
                     self._handed[other].future for other in one.predecessors if other in self._handed
                 ]
-                arguments = (one.job_id, one.fence, epoch, __version__)
+                arguments = (one.job_id, one.fence, epoch, __version__, self._workflows)
                 tasks[key] = Task(key, self._run_job, *arguments, *waits_for, _data_producer=True)
             futures = _submit(client, tasks, _dask_priority(group[0]), self._only_on)
             for one, key in zip(group, tasks, strict=True):

@@ -4,6 +4,7 @@ Its processes are not ours: nothing is ended here. What a lost epoch's workers s
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,12 +27,15 @@ from jobdeck_backend.scheduling.supervision import (
     ClusterListener,
 )
 from jobdeck_backend.settings import Settings
+from jobdeck_backend.workflows import registry
 
 log = structlog.get_logger(__name__)
 
 ATTACH_S = 5.0
 LOOK_S = 0.1
 ASK_AGAIN_S = 15.0
+# Dask's name of a connection, another one at each try.
+_CONNECTION = re.compile(r"^in <[^>]*>: ")
 
 
 class ExternalCluster(Cluster):
@@ -78,7 +82,8 @@ class ExternalCluster(Cluster):
             timeout=CLIENT_TIMEOUT,
             security=self._security(),
         )
-        await self.client
+        async with asyncio.timeout(ATTACH_S):
+            await self.client  # its own timeout ends when the connection stands, answered or not
         async with asyncio.timeout(ATTACH_S):
             # At each epoch again: a scheduler that was restarted has no plugins.
             await self.client.register_plugin(SnapshotPlugin())
@@ -109,7 +114,11 @@ class ExternalCluster(Cluster):
     def _explain(self, error: Exception) -> str:
         if "jobdeck_backend" in str(error) and isinstance(error, ImportError):
             return f"the scheduler at {self.address} runs without the package jobdeck ({error})"
-        return f"no scheduler can be used at {self.address} ({error or type(error).__name__})"
+        wordless = (
+            "it does not answer" if isinstance(error, TimeoutError) else "what answers is no Dask scheduler"
+        )
+        said = _CONNECTION.sub("", str(error)) or wordless
+        return f"no scheduler can be used at {self.address} ({said})"
 
     def _duties(self) -> Sequence[Coroutine[Any, Any, str]]:
         return self._await_disconnect(), self._examine_newcomers()
@@ -155,7 +164,7 @@ class ExternalCluster(Cluster):
 
     async def _examine(self, worker: DaskWorker) -> None:
         assert self.client is not None
-        found = await fitness.examine(self.client, worker.address, self._database_id)
+        found = await fitness.examine(self.client, worker.address, self._database_id, registry.authored())
         if found is None:
             return
         before = self._fitness.get(worker.address)

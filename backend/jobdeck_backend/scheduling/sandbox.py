@@ -4,11 +4,12 @@ outside is opened, everything is bounded (R31).
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+
+from jobdeck_backend.store.artifact_files import remove_tree
 
 ENTRIES_MAX = 10_000
 DEPTH_MAX = 16
@@ -40,14 +41,14 @@ class Sandbox:
     def make(self) -> None:
         """Make it, without anything an earlier life left there."""
         if not self.made:
-            shutil.rmtree(self.path, ignore_errors=True)
+            remove_tree(self.path)
             self.path.mkdir(parents=True, mode=0o700)
             self.made = True
 
     def remove(self) -> None:
         """Remove it and all that is in it."""
         if self.made:
-            shutil.rmtree(self.path, ignore_errors=True)
+            remove_tree(self.path)
             self.made = False
 
     @contextmanager

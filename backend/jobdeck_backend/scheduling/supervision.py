@@ -66,6 +66,7 @@ class Cluster(ABC):
         self.state: State = "starting"
         self.problem: str | None = None
         """Why there is no scheduler, as far as that is known."""
+        self._told: set[str] = set()
         self.epoch = 0
         self.address: str | None = None
         self.dashboard_url: str | None = None
@@ -128,13 +129,11 @@ class Cluster(ABC):
             try:
                 await self._bring_up()
                 self.problem = None
+                self._told.clear()
                 self._become("up")
                 await self._listener.epoch_started(self.epoch)
             except Exception as error:  # whatever it is, the next epoch must come
-                if self.problem != (problem := self._explain(error)):
-                    self.problem = problem
-                    log.warning("the cluster is not there; trying again", epoch=self.epoch, error=problem)
-                    self._listener.state_changed()
+                self._tell(self._explain(error))
                 await self._tear_down()
                 await self._close_client()
                 await asyncio.sleep(RETRY_S)
@@ -149,6 +148,15 @@ class Cluster(ABC):
             except Exception:
                 log.exception("the loss could not be put on record; the next epoch will")
             await self._close_client()
+
+    def _tell(self, problem: str) -> None:
+        """Each reason is logged once in an absence: one that has two at its turns would fill the log."""
+        if problem not in self._told:
+            self._told.add(problem)
+            log.warning("the cluster is not there; trying again", epoch=self.epoch, error=problem)
+        if problem != self.problem:
+            self.problem = problem
+            self._listener.state_changed()
 
     def _explain(self, error: Exception) -> str:
         return repr(error)

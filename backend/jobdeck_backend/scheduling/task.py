@@ -1,17 +1,22 @@
 """The function that Dask runs. Small, because the scheduler imports it too."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 
-def run_job(job_id: str, fence: int, epoch: int, version: str, *_predecessors: Any) -> None:
-    """Execute one delivered job. Its result travels through SQL; nothing is returned through Dask."""
+def run_job(
+    job_id: str, fence: int, epoch: int, version: str, workflows: Collection[str], *_predecessors: Any
+) -> None:
+    """Execute one delivered job, where this version and these users' ``workflows`` are.
+
+    Its result travels through SQL; nothing is returned through Dask.
+    """
     from distributed import get_worker
 
     from jobdeck_backend.scheduling.fitness import must_match
     from jobdeck_backend.scheduling.worker import worker_process
 
-    must_match(version)
+    must_match(version, workflows)
     worker_process().run(job_id, fence, epoch, worker=str(get_worker().name))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import structlog
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
 from sqlalchemy import Connection
 
 from jobdeck_backend import logs
@@ -164,8 +165,9 @@ class Execution:
                 ending = self._slot.loop.run_until_complete(self._task)
             except asyncio.CancelledError:
                 ending = Stopped()
-            except (SystemExit, KeyboardInterrupt) as exit_:
+            except BaseException as exit_:
                 # Its author's code asked for the end of the process, where others' jobs run: it is this job's.
+                # So is all else that is no ``Exception``: left to Dask, it would count as the loss of its worker.
                 ending = self._failed(exit_)
                 self._abandon(self._task)
             self._conclude(ending)
@@ -221,7 +223,7 @@ class Execution:
     def _abandon(self, task: asyncio.Task[Ending]) -> None:
         """End what is left of a work whose loop was left in the middle."""
         task.cancel()
-        with suppress(asyncio.CancelledError, SystemExit, KeyboardInterrupt):
+        with suppress(BaseException):
             self._slot.loop.run_until_complete(task)
 
     async def _run_graph(self) -> Mapping[str, Any]:
@@ -233,7 +235,9 @@ class Execution:
         )
         workflow = registry.find(admission.agent_type)
         if workflow is None:
-            raise LookupError(f"this worker has no workflow named {admission.agent_type}")
+            raise LookupError(
+                f"this worker has no workflow named {admission.agent_type}: see its JOBDECK_WORKFLOWS"
+            )
         module = workflow.load()
         context = self._context(workflow)
         enter_job_context(context)
@@ -248,10 +252,14 @@ class Execution:
         # Once a checkpoint of this job exists its original input is never passed again (R20).
         begun = self.claim.attempt > 1 and self._has_own_checkpoint(config)
         first = None if begun else module.initial_state(admission.input)
-        await graph.ainvoke(first, config, durability="sync")
+        await _invoke(graph, first, config)
         state = await graph.aget_state(config)
         if state.next:
-            raise RuntimeError(f"the graph stopped before its end, at {', '.join(state.next)}")
+            places = ", ".join(state.next)
+            raise RuntimeError(
+                f"the graph stopped before its end, at {places}: nobody here answers interrupts; a question to a "
+                "person belongs before the job, or between two"
+            )
         self._artifacts.finish()
         result = module.result(state.values)  # from the state read back, not from memory (R22)
         return {"report": plain(result.report), "data": plain(result.data)}
@@ -313,6 +321,21 @@ class Execution:
         """One transaction, made again until the database takes it: what was done must not be done again."""
         once = partial(self._slot.transact, write)
         self._slot.loop.run_until_complete(patiently(once, self.claim.job_id))
+
+
+async def _invoke(
+    graph: CompiledStateGraph[Any, Any, Any, Any], first: Mapping[str, Any] | None, config: RunnableConfig
+) -> None:
+    try:
+        await graph.ainvoke(first, config, durability="sync")
+    except AttributeError as error:
+        if error.name != "_put_checkpoint_fut":
+            raise
+        # LangGraph's own: it waits for a save that such a graph has none of.
+        raise TypeError(
+            "a graph compiled with checkpointer=False cannot run inside one whose stages are saved; "
+            "compile it without"
+        ) from error
 
 
 def _traceback_of(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from distributed import Client
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import delivery
 from jobdeck_backend.errors import NotEligible, NotFound
+from jobdeck_backend.plural import plural
 from jobdeck_backend.scheduling import snapshot
 from jobdeck_backend.scheduling.dispatcher import Dispatcher
 from jobdeck_backend.scheduling.forks import ForkedProcess
@@ -173,4 +174,4 @@ class Workers:
 def _going_on(count: int) -> str:
     if count == 0:
         return "nothing runs"
-    return "1 job goes on to its end" if count == 1 else f"{count} jobs go on to their end"
+    return f"{plural(count, 'job')} {'goes on to its end' if count == 1 else 'go on to their end'}"

@@ -1,12 +1,16 @@
 """What admissions are counted by: unfinished ones, recent ones, strict ones."""
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Connection, bindparam, func, select
 
 from jobdeck_backend.store.tables import admissions
 
 # Any number; every process that admits takes the same lock.
 _ADMISSION_LOCK = 0x6A6F62_6465
 _UNFINISHED = select(func.count()).where(admissions.c.outcome.is_(None))
+_OWNER = select(admissions.c.owner).where(admissions.c.job_id == bindparam("id"))
+_THREAD_OWNERS = select(admissions.c.owner).where(admissions.c.thread_id == bindparam("thread")).distinct()
 _ANY_STRICT = select(admissions.c.job_id).where(admissions.c.strict, admissions.c.outcome.is_(None)).limit(1)
 
 
@@ -24,6 +28,23 @@ def unfinished(tx: Connection) -> int:
 def unfinished_of(tx: Connection, owner: str | None) -> int:
     """How many jobs of one owner have no outcome yet."""
     return int(tx.execute(_UNFINISHED.where(_is_of(owner))).scalar_one())
+
+
+def owner_of(tx: Connection, job_id: str) -> tuple[str | None] | None:
+    """Whose a job is, which may be nobody's; None where there is no such job."""
+    row = tx.execute(_OWNER, {"id": job_id}).first()
+    return None if row is None else (row[0],)
+
+
+def known_ids(tx: Connection, job_ids: Sequence[str], owner: str | None) -> set[str]:
+    """Which of these ids are jobs, of one owner where one is named."""
+    statement = select(admissions.c.job_id).where(admissions.c.job_id.in_(job_ids))
+    return set(tx.execute(statement if owner is None else statement.where(_is_of(owner))).scalars())
+
+
+def owners_of_thread(tx: Connection, thread_id: str) -> set[str | None]:
+    """Whose jobs ran on a thread."""
+    return set(tx.execute(_THREAD_OWNERS, {"thread": thread_id}).scalars())
 
 
 def accepted_since(tx: Connection, owner: str | None, since: float, limit: int) -> list[float]:

@@ -5,6 +5,7 @@ Nothing here knows jobs. What no row refers to is removed once it is older than 
 
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -98,6 +99,13 @@ class ArtifactFiles:
         except OSError as error:
             return f"cannot be read ({error.strerror})"
         return None if (digest.hexdigest(), read) == (sha256, size_bytes) else "were altered"
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory with all in it, or whatever is in its place; what a link leads to is left alone."""
+    with suppress(OSError):
+        path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _write_all(descriptor: int, chunk: bytes) -> None:

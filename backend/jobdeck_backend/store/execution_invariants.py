@@ -3,6 +3,7 @@
 from sqlalchemy import Connection, String, cast, func, literal, or_, select, union_all
 
 from jobdeck_backend.jobs.records import Status
+from jobdeck_backend.plural import plural
 from jobdeck_backend.store.tables import admissions, attempts, jobs, leases, stages, transitions
 
 # A worker looks at the deadline, then at the clock again for the record.
@@ -51,7 +52,7 @@ def miscounted_attempts(tx: Connection) -> list[tuple[str, str]]:
     return [
         (
             row.job_id,
-            f"the job counts {row.attempt} attempts; {row.stored} are on record, up to {row.highest}",
+            f"the job counts {plural(row.attempt, 'attempt')}; {row.stored} are on record, up to {row.highest}",
         )
         for row in tx.execute(statement)
     ]

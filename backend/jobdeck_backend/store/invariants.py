@@ -3,6 +3,7 @@
 from sqlalchemy import Connection, and_, case, exists, false, func, or_, select
 
 from jobdeck_backend.jobs.records import EffectState, Outcome, Status
+from jobdeck_backend.plural import plural
 from jobdeck_backend.store.effects import OPEN
 from jobdeck_backend.store.tables import (
     admissions,
@@ -49,7 +50,10 @@ def sequence_gaps(tx: Connection) -> list[tuple[str, str]]:
         )
     )
     wrong = [
-        (row.job_id, f"{row.stored} events from {row.first} to {row.last}, the job says {row.event_seq}")
+        (
+            row.job_id,
+            f"{plural(row.stored, 'event')} from {row.first} to {row.last}, the job says {row.event_seq}",
+        )
         for row in tx.execute(statement)
     ]
     before = func.lag(events.c.seq).over(partition_by=events.c.job_id, order_by=events.c.position)

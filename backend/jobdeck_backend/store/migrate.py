@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.exc import DatabaseError
 
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.store import integrity
 from jobdeck_backend.store.engine import Database
+from jobdeck_backend.store.tables import metadata
 from jobdeck_backend.store.trouble import cause_of
 
 HEAD = "0010"
@@ -23,6 +24,7 @@ CHECK_S = 2.0
 MIGRATION_MAX_S = 60.0
 """How long another process may take over its migration before this one gives up waiting."""
 LOOK_S = 0.1
+_MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number that nobody else locks in this database.
 _LOCK = 0x6A6F626465636B
 
@@ -30,14 +32,18 @@ _LOCK = 0x6A6F626465636B
 def migrate(database: Database) -> None:
     """Create or upgrade the schema. Raises ``StartRefused`` for a damaged, absent or newer database, untouched."""
     with usable(database):
-        _refuse_damage(database)
+        if database.path is None:
+            _refuse_encoding(database)
+        else:
+            _refuse_damage(database)
         current = _current(database)
         if current == HEAD:
+            _look_at_all_tables(database)
             return
-        if current is not None and current > HEAD:
+        if current is not None and current not in _known():
             raise StartRefused(
                 f"the database {database.name} was written by a newer jobdeck (schema {current}, "
-                f"this one knows {HEAD}); nothing was changed",
+                f"this one knows {HEAD}), or by another program; nothing was changed",
                 EXIT_DATABASE,
             )
         if database.path is not None:
@@ -48,10 +54,30 @@ def migrate(database: Database) -> None:
                 _upgrade(database)
 
 
+def _known() -> set[str]:
+    return {path.name.partition("_")[0] for path in (_MIGRATIONS / "versions").glob("*.py")}
+
+
+def _look_at_all_tables(database: Database) -> None:
+    """What lacks a table, a column, or the right to read it is told now, not by the first who needs it."""
+    with database.read() as tx:
+        for table in metadata.sorted_tables:
+            tx.execute(select(table).limit(0))
+
+
+def _refuse_encoding(database: Database) -> None:
+    """Texts in any other could not all be stored: what a job says would decide whether its end can be."""
+    with database.read() as tx:
+        encoding = tx.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        raise StartRefused(
+            f"the database {database.name} keeps its texts in {encoding}, which cannot hold all of them; nothing "
+            "was changed: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0 makes one that can",
+            EXIT_DATABASE,
+        )
+
+
 def _refuse_damage(database: Database) -> None:
-    """A PostgreSQL server looks after its own."""
-    if database.path is None:
-        return
     with database.read() as tx:
         if problems := integrity.damage(tx, CHECK_S):
             raise StartRefused(
@@ -68,7 +94,7 @@ def usable(database: Database) -> Iterator[None]:
         yield
     except (DatabaseError, sqlite3.DatabaseError) as error:
         advice = (
-            "see whether it runs and --db-url is right"
+            "see whether it runs, --db-url is right, and its user may make tables there and write"
             if database.path is None
             else "restore a copy, or move the file away to start afresh"
         )
@@ -110,7 +136,7 @@ def _current(database: Database) -> str | None:
     with database.read() as tx:
         if not inspect(tx).has_table("alembic_version"):
             return None
-        return tx.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+        return " and ".join(tx.execute(text("SELECT version_num FROM alembic_version")).scalars()) or None
 
 
 def _upgrade(database: Database) -> None:
@@ -121,7 +147,7 @@ def _upgrade(database: Database) -> None:
     from jobdeck_backend.store.checkpoints import create_checkpoint_tables
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(_MIGRATIONS))
     if database.path is None:
         create_checkpoint_tables(
             database

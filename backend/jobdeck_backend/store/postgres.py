@@ -1,5 +1,6 @@
 """PostgreSQL's answers: a server somewhere, locks on rows, connections that come and go with it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,13 @@ import psycopg
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.types.string import StrDumperUnknown
-from sqlalchemy import URL, Connection, Engine, String, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, String, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.store.sqlite import Synchronous
+from jobdeck_backend.store.trouble import hide_values
 
 CHANNEL = "jobdeck_events"
 """Each transaction that appends events tells their jobs' ids here; a trigger sees to it."""
@@ -66,7 +68,7 @@ class Postgres:
         reading ones are snapshots."""
         engine = create_engine(
             self._url,
-            connect_args={"connect_timeout": CONNECT_TIMEOUT_S, **_KEPT_ALIVE},
+            connect_args=_CONNECT,
             use_native_hstore=False,
             isolation_level="READ COMMITTED" if write else "REPEATABLE READ",
             pool_pre_ping=True,
@@ -90,6 +92,12 @@ class Postgres:
             connection.execute(settings)
             connection.autocommit = False
 
+        @event.listens_for(engine, "handle_error")
+        def _hide_values(context: ExceptionContext) -> None:
+            hide_values(context.original_exception)
+            if context.sqlalchemy_exception is not None:
+                context.sqlalchemy_exception.args = (str(context.original_exception),)
+
         return engine.execution_options(locks=True) if write else engine
 
     def must_be_in_place(self) -> None:
@@ -98,11 +106,14 @@ class Postgres:
     def connection_arguments(self) -> dict[str, Any]:
         """What psycopg itself needs to connect there."""
         named = self._url.translate_connect_args(username="user", database="dbname")
-        return {**named, **self._url.query, "connect_timeout": CONNECT_TIMEOUT_S, **_KEPT_ALIVE}
+        return {**named, **self._url.query, **_CONNECT}
 
 
-# A server that vanished without a word is noticed within a quarter of a minute.
-_KEPT_ALIVE = {
+_CONNECT: Mapping[str, Any] = {
+    "connect_timeout": CONNECT_TIMEOUT_S,
+    # Whatever the server, its role or the environment would have it: texts are to come as such.
+    "client_encoding": "utf8",
+    # A server that vanished without a word is noticed within a quarter of a minute.
     "keepalives_idle": 5,
     "keepalives_interval": 3,
     "keepalives_count": 3,

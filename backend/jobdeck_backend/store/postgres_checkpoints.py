@@ -19,14 +19,21 @@ from jobdeck_backend.store.checkpoints import FencedSaver
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.postgres import Postgres, driver_of
 from jobdeck_backend.store.transactions import transact
+from jobdeck_backend.store.trouble import hide_values
 
 
 def create_tables(database: Database) -> None:
-    """LangGraph's own migrations; some of them refuse to be part of a transaction."""
+    """LangGraph's own migrations; some of them refuse to be part of a transaction. Raises ``DBAPIError``."""
     assert isinstance(database.dialect, Postgres)
     arguments = database.dialect.connection_arguments()
-    with psycopg.connect(**arguments, autocommit=True, row_factory=dict_row) as connection:
-        PostgresSaver(connection).setup()
+    try:
+        with psycopg.connect(**arguments, autocommit=True, row_factory=dict_row) as connection:
+            # As the engines do: whatever the server's default is.
+            connection.execute("SET default_transaction_read_only = off")
+            PostgresSaver(connection).setup()
+    except psycopg.Error as error:
+        hide_values(error)
+        raise OperationalError("checkpoint tables", None, error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,7 @@ class FencedPostgresSaver(FencedSaver, PostgresSaver):
         except psycopg.DataError as error:  # it will never be taken, however often it is tried
             raise DataError("checkpoint", None, error) from error
         except psycopg.Error as error:
+            hide_values(error)
             gone = bool(driver.closed)
             if gone:
                 self._connection.invalidate(error)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Executable
 from sqlalchemy.exc import DBAPIError
 
 from jobdeck_backend.store.engine import is_postgres
+from jobdeck_backend.store.trouble import hide_values
 
 Parameters = Mapping[str, Any]
 Row = Sequence[Any]
@@ -117,6 +118,7 @@ def _driver(tx: Connection) -> Any:
 
 
 def _raised(tx: Connection, compiled: _Compiled, error: Any) -> BaseException:
+    hide_values(error)
     library: Any = tx.dialect.dbapi
     broken = tx.dialect.is_disconnect(error, tx.connection.dbapi_connection, None)
     if broken:

@@ -48,6 +48,12 @@ def cause_of(error: BaseException) -> str:
     return " ".join(str(_origin(error)).split())
 
 
+def hide_values(error: Any) -> None:
+    """Keep of a driver's error its first sentence: in the rest PostgreSQL repeats the statement and the row."""
+    if sentence := getattr(getattr(error, "diag", None), "message_primary", None):
+        error.args = (sentence,)
+
+
 def trouble_of(error: BaseException, name: str, path: Path | None) -> Unavailable:
     """The refusal for an error of the database called ``name``, in the file ``path`` where it is one."""
     cause = _origin(error)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from jobdeck_backend.clock import now, zulu
+from jobdeck_backend.clock import instant, now
 from jobdeck_backend.commands import operators
 from jobdeck_backend.errors import JobdeckError, NotEligible
 from jobdeck_backend.loops import Loop
+from jobdeck_backend.plural import plural
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import retention, space
 from jobdeck_backend.store.engine import Database
@@ -98,7 +99,9 @@ class Pruner(Loop):
         found = await self._prunable(older_than_s)
         pruning = self._pruning(older_than_s, found, "running")
         if found or by.actor != RETENTION:
-            await self._note(by, f"removes {len(found)} jobs that ended before {zulu(pruning.before)}")
+            await self._note(
+                by, f"removes {plural(len(found), 'job')} that ended before {instant(pruning.before)}"
+            )
         if self._is_busy():  # somebody else was as fast
             raise NotEligible("a pruning is under way; nothing more was begun")
         self.last = pruning

@@ -1,7 +1,6 @@
 """The end of artifacts' bytes: when their job's time is over (R6), or when no row ever came to need them (R31)."""
 
 import asyncio
-import shutil
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,10 +9,11 @@ import structlog
 
 from jobdeck_backend.clock import now
 from jobdeck_backend.commands import artifacts as commands
+from jobdeck_backend.jobs.artifacts import sandbox_name
 from jobdeck_backend.loops import Loop
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.store import artifacts
-from jobdeck_backend.store.artifact_files import ArtifactFiles
+from jobdeck_backend.store.artifact_files import ArtifactFiles, remove_tree
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.writer import Writer
 
@@ -73,10 +73,10 @@ class Sweeper(Loop):
         there = list(self._sandboxes.glob("*"))
         with self._database.read() as tx:
             live = artifacts.live_attempts(tx)
-        in_use = {f"{job_id}-{attempt}" for job_id, attempt in live}
+        in_use = {sandbox_name(job_id, attempt) for job_id, attempt in live}
         for directory in there:
             if directory.name not in in_use:
-                shutil.rmtree(directory, ignore_errors=True)
+                remove_tree(directory)
 
     async def _write(self, command: Callable[..., T], *arguments: object) -> T:
         return await self._writer.submit(command, *arguments)

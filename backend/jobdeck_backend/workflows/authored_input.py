@@ -16,6 +16,8 @@ TEXT_FIELDS = (
     "request",
 )
 """Where a plain text goes, the first that the schema has, when several fields could take it."""
+NAMES_SHOWN = 5
+NAME_SHOWN_CHARS = 64
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,
@@ -34,7 +36,7 @@ def state_of(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
     fields: Mapping[str, Any] = schema.get("properties", {})
     try:
         given = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     if isinstance(given, dict) and (not fields or given.keys() & fields.keys()):
         _check(schema, fields, given)
@@ -52,7 +54,7 @@ def state_of(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
 def _check(schema: Mapping[str, Any], fields: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     unknown = sorted(given.keys() - fields.keys()) if fields else []
     if unknown:
-        raise ValueError(f"this workflow does not know {', '.join(unknown)}; it takes {_listed(fields)}")
+        raise ValueError(f"this workflow does not know {_first(unknown)}; it takes {_listed(fields)}")
     missing = [name for name in schema.get("required", ()) if name not in given]
     if missing:
         raise ValueError(f"this workflow needs {', '.join(missing)} as well; it takes {_listed(fields)}")
@@ -62,6 +64,11 @@ def _check(schema: Mapping[str, Any], fields: Mapping[str, Any], given: Mapping[
             not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool)
         ):
             raise ValueError(f"{name} is to be of type {fields[name]['type']}")
+
+
+def _first(names: list[str]) -> str:
+    named = ", ".join(name[:NAME_SHOWN_CHARS] for name in names[:NAMES_SHOWN])
+    return f"{named} and {len(names) - NAMES_SHOWN:,} others" if len(names) > NAMES_SHOWN else named
 
 
 def _text_field(schema: Mapping[str, Any], fields: Mapping[str, Any]) -> str | None:

@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 from jobdeck_backend.settings import Settings
 from jobdeck_backend.workflows.authored_input import state_of
@@ -88,25 +89,39 @@ def _describe_apart(source: Source) -> dict[str, Any]:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        try:
-            told = asyncio.run(_describe(source))
-        except BaseException as error:  # an author's exit, too
-            told = {"problem": f"{type(error).__name__}: {error}"[:1000]}
-        os.write(writing, json.dumps(told, default=str).encode())
-        os._exit(0)
+        _answer(source, writing)
     os.close(writing)
     answer = b""
-    while select.select([reading], [], [], WITHIN_S)[0] and (piece := os.read(reading, 1 << 16)):
-        answer += piece
-    os.close(reading)
-    os.kill(pid, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if answer:
+    try:
+        # To the line's end, not the pipe's: a process that the author's code began may keep that open.
+        while not answer.endswith(b"\n") and select.select([reading], [], [], WITHIN_S)[0]:
+            if not (piece := os.read(reading, 1 << 16)):
+                break
+            answer += piece
+    finally:
+        os.close(reading)
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if answer.endswith(b"\n"):
         return dict(json.loads(answer))
     what = (
         f"did not end within {WITHIN_S:.0f} s" if code == -signal.SIGKILL else f"ended the process ({code})"
     )
     return {"problem": f"importing it {what}"}
+
+
+def _answer(source: Source, writing: int) -> NoReturn:
+    """The forked process's part; whatever it begins is of its process group, and ends with it."""
+    try:
+        os.setpgid(0, 0)
+        try:
+            told = asyncio.run(_describe(source))
+        except BaseException as error:  # an author's exit, too
+            told = {"problem": f"{type(error).__name__}: {error}"[:1000]}
+        os.write(writing, json.dumps(told, default=str).encode() + b"\n")
+    finally:
+        os._exit(0)
 
 
 def main() -> None:

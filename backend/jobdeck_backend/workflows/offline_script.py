@@ -7,6 +7,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
+from jobdeck_backend.plural import plural
+
 _CLAUSES_READ = 2
 
 
@@ -67,9 +69,8 @@ def _review_summary(facts: dict[str, Any], tools: tuple[str, ...]) -> Reply:
     if limits:
         said.append(f"It also says: {'; '.join(limits)}.")
     if facts["modified"]:
-        said.append(
-            f"The usual wording was changed in {len(facts['departures'])} or more places: read them first."
-        )
+        places = plural(len(facts["departures"]), "place")
+        said.append(f"The usual wording was changed in {places} or more: read them first.")
     if facts["category"] == "strong copyleft":
         said.append("Take care before combining it with work under other terms.")
     return Reply(text=" ".join(said))
@@ -77,13 +78,13 @@ def _review_summary(facts: dict[str, Any], tools: tuple[str, ...]) -> Reply:
 
 def _portfolio_summary(facts: dict[str, Any], _tools: tuple[str, ...]) -> Reply:
     kinds = ", ".join(f"{count} {kind}" for kind, count in facts["kinds"].items())
-    said = [f"{facts['documents']} documents were reviewed: {kinds}."]
+    said = [f"{plural(facts['documents'], 'document')} reviewed: {kinds}."]
     if facts["licences"]:
         said.append(f"The most frequent licences are {', '.join(facts['licences'][:3])}.")
     if facts["conflicts"]:
-        said.append(f"Terms that do not go together were found {facts['conflicts']} times.")
+        said.append(f"Terms that do not go together were found {plural(facts['conflicts'], 'time')}.")
     said.append(
-        f"{facts['attention']} documents need a person's eye."
+        f"A person's eye is needed by {plural(facts['attention'], 'document')}."
         if facts["attention"]
         else "No document stands out."
     )

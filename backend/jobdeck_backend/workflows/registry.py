@@ -166,6 +166,11 @@ def known() -> tuple[Workflow, ...]:
     return (*WORKFLOWS, *_users.values())
 
 
+def authored() -> tuple[str, ...]:
+    """The names of the users' own that can be used."""
+    return tuple(_users)
+
+
 def broken() -> tuple[Broken, ...]:
     """Those that cannot be used, and why."""
     return tuple(_broken)

@@ -1,7 +1,7 @@
 """The JSON schemas of a user's graph: what it takes, what it gives."""
 
 from collections.abc import Callable
-from typing import Any, get_type_hints, is_typeddict
+from typing import Any, get_type_hints
 
 from langgraph.pregel import Pregel
 from pydantic import TypeAdapter
@@ -25,7 +25,9 @@ def output_schema(graph: Pregel[Any, Any, Any, Any]) -> dict[str, Any]:
 
 def _schema(declared: Any, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Field by field for a ``TypedDict``: pydantic refuses a whole one that is ``typing``'s before Python 3.12."""
-    if is_typeddict(declared):
+    if hasattr(
+        declared, "__required_keys__"
+    ):  # of ``typing``, or of ``typing_extensions`` as LangGraph's own
         hints = get_type_hints(declared, include_extras=True)
         fields = {name: _field(name, hint) for name, hint in hints.items()}
         return {"type": "object", "properties": fields, "required": sorted(declared.__required_keys__)}
@@ -35,6 +37,8 @@ def _schema(declared: Any, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"type": "object"}
     if "messages" in schema.get("properties", {}):
         schema["properties"]["messages"] = MESSAGES
+        if "$ref" not in str(schema["properties"]):
+            schema.pop("$defs", None)
     return schema
 
 

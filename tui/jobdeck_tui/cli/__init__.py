@@ -19,6 +19,7 @@ COMMANDS = {
     "demo": ("run", "Review real documents, lose the scheduler, and see every job survive."),
     "web": ("web", "Serve the deck to a browser of this machine."),
     "serve": ("run", "Run the backend alone."),
+    "token": ("token", "Make a token for a server that asks who one is."),
     "config": ("config", "Show the config file and what holds."),
     "submit": ("submit", "Submit a job."),
     "list": ("read", "List jobs, the most urgent first."),

@@ -21,6 +21,7 @@ EXAMPLE = """\
 # [profiles.prod]
 # url = "https://deck.example:8443"
 # environment = "PROD"         the deck asks before each act, nothing is drilled
+# token_file = "~/.deck-token" who one is there, where the server asks
 # [keys]
 # "act.cancel" = "X"           'jobdeck config --keys' lists the names
 # [views.late]

@@ -37,7 +37,8 @@ NO_READER = 141
 EPILOGUE = (
     "Exit codes: 0 done, 1 the job or check failed, 2 usage, 3 server not reachable, 4 refused by the "
     "server, 5 a drill had nothing to hit, 10 state directory in use, 11 port taken, 12 state directory not "
-    "writable, 13 database damaged or newer, 14 Redis not usable, 130 interrupted, 141 nobody reads the output."
+    "writable, 13 database damaged or newer, 14 Redis not usable, 15 no keys for tokens, 130 interrupted, "
+    "141 nobody reads the output."
 )
 
 
@@ -107,6 +108,8 @@ def _advice(error: ClientError) -> str:
     if isinstance(error, Refused):
         return nothing_changed(error) + _offer(error.offer)
     if isinstance(error, Denied):
+        if error.status == 401:
+            return " JOBDECK_TOKEN, or the token_file of a profile, says who you are; see 'jobdeck token --help'."
         # A server that says what it does not let anybody do asks for no credentials.
         return nothing_changed(error) if error.code else " The server wants other credentials."
     return " Look with 'jobdeck list'." if isinstance(error, TimedOut) else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from jobdeck_tui.client import credentials
 from jobdeck_tui.client.address import is_address
 from jobdeck_tui.client.instance import await_start, default_state_dir
 from jobdeck_tui.config_file import config_path, load_config
@@ -72,7 +73,10 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
     name = profile or config.profile
     found = config.profiles.get(name)
     if found is not None:
-        return Target(found.url and found.url.rstrip("/"), state_dir, found)
+        url = found.url and found.url.rstrip("/")
+        if url and found.token_file:
+            credentials.keep_in(url, Path(found.token_file))
+        return Target(url, state_dir, found)
     if not name:
         return Target(None, state_dir)
     known = ", ".join(config.profiles) or f"none, see {path}"

@@ -28,6 +28,7 @@ def web_command(
     target: Target, *, host: str, port: int, allow_acts: bool, expose: bool, as_json: bool
 ) -> None:
     """Serve the deck to browsers of this machine, read-only unless told otherwise."""
+    from jobdeck_tui.web.deck import READ_ONLY, TOKEN_FILE
     from jobdeck_tui.web.gate import is_local
     from jobdeck_tui.web.serving import WebDeck
 
@@ -43,7 +44,10 @@ def web_command(
         if backend is not None:
             held.callback(backend.stop)
         server = target.server or (backend.start().url if backend is not None else "")
-        deck = WebDeck(listening, [server] if allow_acts else [server, "--read-only"])
+        options = [] if allow_acts else [READ_ONLY]
+        if target.server and target.named is not None and target.named.token_file:
+            options.append(TOKEN_FILE + target.named.token_file)
+        deck = WebDeck(listening, [server, *options])
 
         def ready() -> None:
             if as_json:

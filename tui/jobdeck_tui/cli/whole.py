@@ -9,6 +9,7 @@ import click
 from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import OPS, Api, job_path
 from jobdeck_tui.client.drills import Drill, read_drill
+from jobdeck_tui.client.errors import Refused
 from jobdeck_tui.client.fields import Fields, many
 from jobdeck_tui.client.models import STATES, Cluster, Overview
 from jobdeck_tui.core.drill_words import end_line, evidence_row, step_line
@@ -21,6 +22,7 @@ from .output import print_json, print_line
 
 WIDTH = 120
 ID_CELLS = 36
+DRILLS_SAID = 5
 Row = Sequence[tuple[str, str]]
 
 
@@ -70,8 +72,12 @@ def cluster_command(target: Target, *, as_json: bool) -> None:
 def _cluster(seen: Cluster) -> Iterable[str]:
     address, epoch = seen.scheduler.get("address"), seen.scheduler.get("epoch")
     yield f"scheduler  {address or NONE}  epoch {epoch if epoch is not None else NONE}"
+    if problem := seen.scheduler.get("problem"):
+        yield f"problem    {problem}"
     yield "tasks      " + ("  ".join(f"{name} {count}" for name, count in seen.tasks.items()) or "none told")
     yield from (_plain(row) for row in worker_rows(seen.workers, None, WIDTH))
+    for name, why in Fields(seen.scheduler).free("unfit").items():
+        yield f"unfit      {name} gets no jobs: {why}"
     for difference in seen.disagreements:
         yield f"differs    {difference.text} (for {age(difference.seconds)})"
     if not seen.disagreements:
@@ -83,14 +89,17 @@ def _plain(row: Row) -> str:
 
 
 @click.command("drills")
-@click.argument("drill", required=False)
+@click.argument("drill", required=False, metavar="[ID|FAULT]")
 @click.option("--timeline", is_flag=True, help="With every step: expected against seen.")
 @json_option
 @target_options
 def drills_command(target: Target, *, drill: str | None, timeline: bool, as_json: bool) -> None:
-    """List the drills on record, newest first; or tell one whole, with what became of each job."""
-    path = f"{OPS}/drills" if drill is None else f"{OPS}/drills/{quote(drill, safe='')}"
-    data = asyncio.run(_get(target.url(), path))
+    """List the drills on record, newest first, each with its id; or tell one whole, with what became of each job.
+
+    FAULT is the name of one, such as worker-loss: its newest drill is meant.
+    """
+    url = target.url()
+    data = asyncio.run(_get(url, f"{OPS}/drills") if drill is None else _one_drill(url, drill))
     if as_json:
         print_json(data)
         return
@@ -104,6 +113,31 @@ def drills_command(target: Target, *, drill: str | None, timeline: bool, as_json
         _print(_drill(one, with_timeline=timeline))
     if not drills:
         print_line("No drill has run.")
+
+
+async def _one_drill(url: str, given: str) -> object:
+    """Give the drill of an id, else the newest of a fault.
+
+    Raises:
+        Refused: there is none; those that there are are named.
+    """
+    async with Api(url) as api:
+        try:
+            return await api.http.get(f"{OPS}/drills/{quote(given, safe='')}")
+        except Refused as error:
+            if error.status != 404:
+                raise
+        listed = Fields(await api.http.get(f"{OPS}/drills")).listed("drills")
+    known = [(entry, read_drill(entry)) for entry in listed]
+    for entry, drill in known:
+        if drill.fault == given:
+            return entry
+    there = ", ".join(f"{drill.id} ({drill.fault})" for _entry, drill in known[:DRILLS_SAID]) or "none"
+    raise Refused(
+        f"No drill has the id {given}, nor is of a fault of that name. The newest on record: {there}.",
+        status=404,
+        code="not_found",
+    )
 
 
 def _drill(drill: Drill, *, with_timeline: bool) -> Iterable[str]:

@@ -1,6 +1,6 @@
 """One HTTP connection pool to one server, and how its answers become typed errors."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from typing import Any
@@ -11,6 +11,7 @@ import httpx
 from jobdeck_tui.text.sanitise import one_line
 
 from . import decode
+from .credentials import token_for
 from .errors import Denied, NotReachable, NotUnderstood, Offer, Refused, TimedOut
 from .fields import NOTE_LIMIT, Fields, Unreadable, parse
 from .models import Job
@@ -29,6 +30,28 @@ _BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, 
 Params = Mapping[str, str | int | bool]
 
 
+class Bearer(httpx.Auth):
+    """Names the caller to the server at ``url``, by nothing that others could read on the way.
+
+    Raises:
+        Denied: there is a token that cannot be read or sent; the request was not sent.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._private = needs_certificates(url) or is_loopback(url)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the token, where there is one."""
+        if token := token_for(self._url):
+            if not self._private:
+                raise Denied(
+                    f"A token goes over https only, which {self._url} is not: nothing was sent.", 401
+                )
+            request.headers["Authorization"] = f"Bearer {token}"
+        yield request
+
+
 class Http:
     """Requests to one server. ``url`` has no path; close it when done. ``read_only`` ones send no change."""
 
@@ -43,6 +66,7 @@ class Http:
             # A proxy of the environment must not come between a deck and its own machine.
             trust_env=not is_loopback(url),
             verify=needs_certificates(url),
+            auth=Bearer(self.url),
             transport=transport,
         )
 

@@ -7,6 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+ID_CHARACTERS = 100
+"""Of an id in a file's name: no file system takes more than 255 bytes."""
+
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -56,7 +59,7 @@ class Saving:
 
 def bundle_name(job_id: str) -> str:
     """Give the name of a job's incident bundle; an id is a server's word, never a path."""
-    return f"jobdeck-{_NOT_IN_AN_ID.sub('_', job_id)}.tar.gz"
+    return f"jobdeck-{_NOT_IN_AN_ID.sub('_', job_id)[:ID_CHARACTERS]}.tar.gz"
 
 
 def free_name(path: Path) -> Path:

@@ -9,7 +9,7 @@ from collections import deque
 from typing import NamedTuple
 
 from jobdeck_tui.client.models import FINISHED, DaskPicture, Disagreement, Overview
-from jobdeck_tui.text.format import age, id_words, plural
+from jobdeck_tui.text.format import id_words, plural
 
 PERSIST_SECONDS = 2.0
 FRESH_SECONDS = 2.5
@@ -30,6 +30,7 @@ class _Look(NamedTuple):
     at: float
     tasks: int
     workers: int
+    astray: int
     finished: int
     other_scheduler: bool
 
@@ -55,12 +56,14 @@ class Agreement:
             tasks=dask_unfinished(picture) - records_unfinished(overview),
             # Dask can be too busy to describe itself: then it said nothing, which is no difference.
             workers=len(picture.workers) - overview.workers if picture.workers else 0,
+            astray=threads_astray(overview),
             finished=sum(overview.counts.get(state, 0) for state in FINISHED),
             other_scheduler=bool(records_id and picture.scheduler_id) and records_id != picture.scheduler_id,
         )
         self._looks.append(look)
         self._note("scheduler", look.at, differs=look.other_scheduler)
         self._note("tasks", look.at, differs=look.tasks != 0)
+        self._note("threads", look.at, differs=look.astray != 0)
         self._note("workers", look.at, differs=look.workers != 0)
 
     @property
@@ -76,7 +79,12 @@ class Agreement:
     def differences(self, now: float, listed: tuple[Disagreement, ...] = ()) -> list[Difference]:
         """Say what has differed for long enough; ``listed`` are the backend's own findings by job."""
         found: list[Difference] = []
-        for kind, say in (("scheduler", self._scheduler), ("workers", self._workers), ("tasks", self._tasks)):
+        for kind, say in (
+            ("scheduler", self._scheduler),
+            ("workers", self._workers),
+            ("tasks", self._tasks),
+            ("threads", self._threads),
+        ):
             since = self._since.get(kind)
             if since is not None and now - since >= PERSIST_SECONDS:
                 text = say([look for look in self._looks if look.at >= since])
@@ -115,6 +123,12 @@ class Agreement:
             return f"Dask does not know {plural(-least, 'job')} that the records say it holds."
         return f"Dask holds {plural(least, 'task')} that the records do not know."
 
+    def _threads(self, looks: list[_Look]) -> str:
+        least = min(look.astray for look in looks)
+        if least == 1:
+            return "1 slot is still taken: the thread of a cancelled or expired job has not ended."
+        return f"{least} slots are still taken: the threads of cancelled or expired jobs have not ended."
+
 
 def dask_unfinished(picture: DaskPicture) -> int:
     """Count the tasks Dask still has to finish."""
@@ -122,8 +136,13 @@ def dask_unfinished(picture: DaskPicture) -> int:
 
 
 def records_unfinished(overview: Overview) -> int:
-    """Count the jobs the records say Dask holds: handed over, or running."""
-    return overview.delivered + overview.counts.get("running", 0)
+    """Count the jobs the records say Dask holds: handed over, running, or ended before their thread."""
+    return overview.delivered + overview.counts.get("running", 0) + threads_astray(overview)
+
+
+def threads_astray(overview: Overview) -> int:
+    """Count the threads that execute a job which is no longer running: one that ignores its cancel."""
+    return max(overview.slots_taken - overview.counts.get("running", 0), 0)
 
 
 def _least(numbers: list[int]) -> int:
@@ -135,12 +154,3 @@ def _least(numbers: list[int]) -> int:
 
 def _tail(scheduler_id: str) -> str:
     return scheduler_id.rsplit("-", 1)[-1][:12] or "none"
-
-
-def line(differences: list[Difference]) -> str:
-    """Sum the differences up in one line; empty where Dask and the records agree."""
-    if not differences:
-        return ""
-    first = differences[0]
-    more = f" (+{len(differences) - 1} more)" if len(differences) > 1 else ""
-    return f"⚠ for {age(first.seconds)}: {first.text}{more}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from jobdeck_tui.client.models import DaskPicture, DaskWorker, Overview, Scheduler
 from jobdeck_tui.core.worker_words import worker_rows
-from jobdeck_tui.text.format import NONE, age, elapsed, number, plural
+from jobdeck_tui.text.format import NONE, age, elapsed, number, plural, short_worker
 
 Piece = tuple[str, str]
 Row = list[Piece]
@@ -16,6 +16,7 @@ SCHEDULER_WORDS = {
     "starting": ("↻ STARTING", "warn"),
 }
 WORKERS_IN_STRIP_MAX = 8
+STRIP_NAME_CELLS = 12
 DRAIN_FROM_COLUMNS = 110
 
 
@@ -57,7 +58,7 @@ def _workers_in_strip(workers: Sequence[DaskWorker], room: int) -> Row:
     """As many workers as there is room for, and how many more there are."""
     row: Row = []
     for count, worker in enumerate(workers[:WORKERS_IN_STRIP_MAX]):
-        text = f" {worker.name} {worker.executing}/{worker.threads}"
+        text = f" {short_worker(worker.name, STRIP_NAME_CELLS)} {worker.executing}/{worker.threads}"
         if worker.ready:
             text += f"+{worker.ready}"
         if worker.state != "running":

@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import NONE, age, elapsed, signed, state_label, time_left
+from jobdeck_tui.text.format import NONE, age, elapsed, plural, short_worker, signed, state_label, time_left
 
 GUTTER = 4
 """Cells that are no column's: the mark and its sides before the first, the scrollbar behind the last."""
 HEARTBEAT_LATE_SECONDS = 20.0
+WORKER_CELLS = 8
 
 
 class Column(NamedTuple):
@@ -33,7 +34,7 @@ COLUMNS = (
     Column("slack", "SLACK", 7, 130, right=True),
     Column("agent", "AGENT", 15, 72),
     Column("try", "TRY", 3, 76, right=True),
-    Column("worker", "WORKER", 8, 100),
+    Column("worker", "WORKER", WORKER_CELLS, 100),
     Column("age", "AGE", 5, 110, right=True),
     Column("note", "NOTE", 0, 60),
 )
@@ -78,7 +79,8 @@ def progress(job: Job) -> str:
     """Write the stage a job is in and how many it completed, ``report 3/4``; empty before the first."""
     total = f"/{job.stages_total}" if job.stages_total is not None else ""
     if job.stage is None:
-        return f"{job.stages_done}{total} stages" if job.stages_done else ""
+        stages = f"{job.stages_done}{total} stages" if total else plural(job.stages_done, "stage")
+        return stages if job.stages_done else ""
     return f"{job.stage} {job.stages_done}{total}"
 
 
@@ -126,7 +128,7 @@ _CELLS: dict[str, Callable[[Job, float], str]] = {
     ),
     "agent": lambda job, _now: job.workflow,
     "try": lambda job, _now: str(job.attempt),
-    "worker": lambda job, _now: job.worker or NONE,
+    "worker": lambda job, _now: short_worker(job.worker, WORKER_CELLS) if job.worker else NONE,
     "age": lambda job, now: age(now - job.accepted_at),
     "note": lambda job, _now: note(job),
 }

@@ -7,6 +7,7 @@ grace_seconds = 3
 url = "https://deck.example:8443"
 environment = "PROD"             # acts ask first
 read_only = true
+token_file = "~/.deck-token"     # who one is there, where the server asks
 
 [keys]
 "act.cancel" = "X"
@@ -45,6 +46,7 @@ class Profile:
     environment: str = ""
     read_only: bool = False
     grace_seconds: float | None = None
+    token_file: str = ""
 
     @property
     def guarded(self) -> bool:
@@ -132,6 +134,7 @@ def _profile(table: "_Table") -> Profile | None:
         environment=table.take("environment", str, "")[:NAME_CHARACTERS_MAX],
         read_only=table.take("read_only", bool, default=False),
         grace_seconds=_grace(table, None),
+        token_file=table.take("token_file", str, ""),
     )
     table.tell_unknown(set())
     return profile

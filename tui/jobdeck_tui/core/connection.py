@@ -93,7 +93,8 @@ class Connection:
 
     def denied(self, now: float, wall: float, status: int) -> None:
         """The server refused who we are (HTTP 401 or 403)."""
-        self.lost(now, wall, f"the server answered {status}", 0.0)
+        advice = ": JOBDECK_TOKEN says who you are" if status == 401 else ""
+        self.lost(now, wall, f"the server answered {status}{advice}", 0.0)
         self._denied = status
 
     def truth(self, now: float) -> Truth:

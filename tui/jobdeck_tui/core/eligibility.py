@@ -5,9 +5,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from jobdeck_tui.client.models import Job
-from jobdeck_tui.text.format import id_words, plural, state_word
+from jobdeck_tui.text.format import elapsed, id_words, instant, plural, state_word
 
-from .columns import display_state
+from .columns import display_state, forecast, left_seconds
 
 
 class Act(Enum):
@@ -45,6 +45,39 @@ def needs_grant(job: Job, now: float) -> bool:
     """Whether a resume is only held up by a deadline that passed: the choice to offer is a later window."""
     stopped = job.state in ("held", "failed", "cancelled", "expired")
     return stopped and job.deadline is not None and job.deadline <= now
+
+
+class Standing(NamedTuple):
+    """How it stands with a job's deadline, and whether a later one is of use."""
+
+    words: str
+    grantable: bool = True
+
+
+def standing(job: Job, now: float) -> Standing:
+    """Say it of a job that goes on. ``now`` in Unix seconds."""
+    if job.finished:
+        return Standing(
+            f"It is {state_word(display_state(job))} now: no more time is of use to it.", grantable=False
+        )
+    left = left_seconds(job, now) or 0.0
+    words = (
+        f"Its deadline is {instant(job.deadline)}, {elapsed(abs(left))} {'from now' if left > 0 else 'ago'}"
+    )
+    return Standing(f"{words}; the forecast: {told}." if (told := forecast(job, now)) else f"{words}.")
+
+
+def standing_for_resume(job: Job, now: float) -> Standing:
+    """Say it of a job whose resume needs a later window. ``now`` in Unix seconds."""
+    if needs_grant(job, now):
+        return Standing("Its deadline has passed; resumed as it is, it would expire at once.")
+    if objection(Act.RESUME, job, now) is None:
+        return Standing(
+            f"Its deadline is {instant(job.deadline)} now: it can be resumed as it is.", grantable=False
+        )
+    return Standing(
+        f"It is {state_word(display_state(job))} now: there is nothing to resume.", grantable=False
+    )
 
 
 class Survey(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from jobdeck_tui.client.models import DaskWorker
-from jobdeck_tui.text.format import NONE, age, bar, fit, plural, size
+from jobdeck_tui.text.format import NONE, age, bar, fit, plural, short_worker, size
 
 Piece = tuple[str, str]
 Row = list[Piece]
@@ -16,28 +16,30 @@ STATE_PIECES = {
     "restarting": ("↻ restarting", "warn"),
 }
 ADDRESS_FROM_COLUMNS = 112
-NAME_CELLS = 11
+NAME_CELLS_MIN = 11
+BESIDE_NAME_CELLS = 61
+"""What a line takes without the name and the address."""
 STATE_CELLS = 12
 
 
 def worker_rows(workers: Sequence[DaskWorker], chosen: str | None, width: int) -> list[Row]:
     """A head and a line for each worker; the chosen one is pointed at."""
-    head = (
-        f"   {'WORKER':<{NAME_CELLS}} {'STATE':<{STATE_CELLS}} {'PID':<7} THREADS     RUN READY MEMORY   SEEN"
-    )
+    longest = max((len(short_worker(one.name, width)) for one in workers), default=0)
+    room = max(NAME_CELLS_MIN, min(longest, width - BESIDE_NAME_CELLS))
+    head = f"   {'WORKER':<{room}} {'STATE':<{STATE_CELLS}} {'PID':<7} THREADS     RUN READY MEMORY   SEEN"
     rows: list[Row] = [[(head, "faint")]]
-    rows += [_worker(one, width, chosen=one.name == chosen) for one in workers]
+    rows += [_worker(one, width, room, chosen=one.name == chosen) for one in workers]
     if workers and all(one.state in {"draining", "drained"} for one in workers):
         words = " No worker takes anything new: jobs wait until one is taken back or restarted."
         rows.append([(words, "warn")])
     return rows
 
 
-def _worker(worker: DaskWorker, width: int, *, chosen: bool) -> Row:
+def _worker(worker: DaskWorker, width: int, name_cells: int, *, chosen: bool) -> Row:
     full = worker.executing / worker.threads if worker.threads else 0.0
     word, look = STATE_PIECES.get(worker.state, (worker.state, "warn"))
     row: Row = [
-        (f" {'▸' if chosen else ' '} {worker.name[:NAME_CELLS]:<{NAME_CELLS}} ", "strong"),
+        (f" {'▸' if chosen else ' '} {fit(short_worker(worker.name, name_cells), name_cells)} ", "strong"),
         (fit(word, STATE_CELLS), look),
         (f" {worker.pid or NONE!s:<7}", ""),
         (
@@ -47,7 +49,7 @@ def _worker(worker: DaskWorker, width: int, *, chosen: bool) -> Row:
         (f"{worker.executing:>4} {worker.ready:>5} {size(worker.memory_bytes):>6}", ""),
         (f" {age(worker.last_seen_age):>6}", "warn" if (worker.last_seen_age or 0.0) > 5 else ""),
     ]
-    if width >= ADDRESS_FROM_COLUMNS and worker.address:
+    if width >= ADDRESS_FROM_COLUMNS and worker.address not in {None, worker.name}:
         row.append((f"  {worker.address}", "faint"))
     return row
 

@@ -9,6 +9,7 @@ from jobdeck_tui.demo.documents import find_documents
 from jobdeck_tui.demo.workload import PORTFOLIO_ID, submit
 from jobdeck_tui.reaching import Reaching, Say, start
 from jobdeck_tui.running import run_on
+from jobdeck_tui.text.format import plural
 
 
 class DemoReaching(Reaching):
@@ -30,7 +31,7 @@ class DemoReaching(Reaching):
         url = await start(self._demo, say)
         say("collecting the licence documents of this machine")
         documents = await asyncio.to_thread(find_documents)
-        say(f"submitting {len(documents)} reviews and their portfolio")
+        say(f"submitting {plural(len(documents), 'review')} and the portfolio")
         async with Api(url) as api:
             await submit(api, documents)
         return url

@@ -14,6 +14,7 @@ from jobdeck_tui.demo import witness
 from jobdeck_tui.demo.documents import Document, find_documents
 from jobdeck_tui.demo.narrator import Narrator
 from jobdeck_tui.demo.workload import REVIEW, Workload, submit
+from jobdeck_tui.text.format import plural
 
 LOOK_S = 0.1
 STATES = ("backlog", "waiting", "queued", "assigned", "running", "succeeded")
@@ -98,7 +99,7 @@ class Story:
         ]
         self._tell.check(
             "finished stages kept",
-            f"{len(done_before)} stages were finished before the loss, {len(again)} of them started again",
+            f"finished before the loss: {plural(len(done_before), 'stage')}, {len(again)} of them started again",
             held=bool(done_before) and not again,
         )
 
@@ -122,7 +123,7 @@ class Story:
             for job in reviews
             if job.finished_at and job.deadline and job.finished_at > job.deadline
         ]
-        self._tell.check("deadlines", f"{len(late)} reviews ended past theirs", held=not late)
+        self._tell.check("deadlines", f"{plural(len(late), 'review')} ended past its own", held=not late)
         journal = self._journal()
         repeated = witness.repeated_stages(journal)
         pids = {line.pid for line in journal}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jobdeck_tui.client.api import Api
 from jobdeck_tui.demo.documents import Document
+from jobdeck_tui.text.format import plural
 
 REVIEW, PORTFOLIO = "contract_review", "portfolio"
 PORTFOLIO_ID = "portfolio"
@@ -41,7 +42,7 @@ async def submit(api: Api, documents: Sequence[Document]) -> Workload:
         {
             "agent_type": PORTFOLIO,
             "job_id": PORTFOLIO_ID,
-            "input": f"Licences of {len(documents)} documents found on this machine",
+            "input": f"Licences of {plural(len(documents), 'document')} found on this machine",
             "after": reviews,
             "deadline_seconds": FIRST_DEADLINE_S + DEADLINE_STEP_S * (len(documents) + 6),
         }

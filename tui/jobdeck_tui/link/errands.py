@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jobdeck_tui.client.drills import Drill
     from jobdeck_tui.core.drill_words import Fault
 
+UNANSWERED_SECONDS = 60.0
+"""That it was sent is said until there is more to say, which comes sooner: with the answer, or without one."""
 Ask = Callable[["Api"], Coroutine[Any, Any, str]]
 """Does one over HTTP; answers what came of it, in words."""
 
@@ -150,7 +152,7 @@ class ErrandSender:
         if refusal := self._wire.deck.refusal():
             self._wire.deck.say(refusal, "bad")
             return False
-        self._wire.deck.say(f"{what}: sent", "notice")
+        self._wire.deck.say(f"{what}: sent", "notice", UNANSWERED_SECONDS)
         self._send(ask, what, on, failed)
         return True
 

@@ -1,6 +1,6 @@
 """The acts an operator can do from a screen: one key, a grace, an undo; many only after a question."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,13 +8,22 @@ from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Job
 from jobdeck_tui.core.acts import Phase
-from jobdeck_tui.core.columns import forecast, left_seconds
-from jobdeck_tui.core.eligibility import DONE_WORD, Act, consequence, needs_grant, objection, survey
+from jobdeck_tui.core.eligibility import (
+    DONE_WORD,
+    Act,
+    Standing,
+    consequence,
+    needs_grant,
+    objection,
+    standing,
+    standing_for_resume,
+    survey,
+)
 from jobdeck_tui.link.acts import EFFECT_UNCERTAIN
 from jobdeck_tui.screens.base import DeckScreen
 from jobdeck_tui.screens.dialogs import TYPED_OVER, GrantOffer, Question, TypedQuestion
 from jobdeck_tui.screens.reason import ReasonDialog
-from jobdeck_tui.text.format import elapsed, id_words, instant, plural, short_id
+from jobdeck_tui.text.format import id_words, plural, short_id
 
 if TYPE_CHECKING:
     from jobdeck_tui.client.bulk import BulkAnswer
@@ -59,17 +68,25 @@ class ActingScreen(DeckScreen):
 
     def hides(self, binding: Binding) -> bool:
         """Acts that no target's state allows are not offered; pressing one anyway says why not."""
+        if super().hides(binding):
+            return True
         if binding.action != "grant" and not binding.action.startswith("act("):
             return False
-        if self.deck.read_only:
-            return True
-        act, now = Act(binding.action.removeprefix("act('").removesuffix("')")), self.deck.now()
-        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        act = Act(binding.action.removeprefix("act('").removesuffix("')"))
+        now, jobs = self.deck.now(), self._seen()
         if act is Act.GRANT and (len(jobs) != 1 or jobs[0].finished):
             return True  # of one that has ended a resume asks for it
         return not any(
             objection(act, job, now) is None or (act is Act.RESUME and needs_grant(job, now)) for job in jobs
         )
+
+    def puts_first(self, binding: Binding) -> bool:
+        """A job that is held waits for its resume."""
+        return binding.action == "act('resume')" and any(job.state == "held" for job in self._seen())
+
+    def _seen(self) -> list[Job]:
+        """The targets, as this screen shows them."""
+        return [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
 
     def action_act(self, verb: str) -> None:
         """Begins an act on the targets, or says why it cannot be."""
@@ -82,7 +99,7 @@ class ActingScreen(DeckScreen):
                 "The list moved under the cursor just now. Look again, then press the key again."
             )
             return
-        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        jobs = self._seen()
         if not jobs:
             self.program.tell("No job is chosen.")
         elif len(jobs) == 1 and not self.out_of_view(jobs):
@@ -137,7 +154,7 @@ class ActingScreen(DeckScreen):
             elif not can:
                 self.program.tell(f"Nothing was sent, {answer.words}", severity="warning")
             else:
-                asked = f"{act.value.capitalize()} {len(can)} jobs?"
+                asked = f"{act.value.capitalize()} {plural(len(can), 'job')}?"
                 question = TypedQuestion(
                     asked, str(len(can)), [*notes, answer.words], targets=_listed(can), with_reason=True
                 )
@@ -173,8 +190,8 @@ class ActingScreen(DeckScreen):
                 self.program.link.acts.grant(job, seconds, self.deck.now(), resume=True)
 
         asked = f"{job.job_id} cannot be resumed as it stands"
-        over = "Its deadline has passed; resumed as it is, it would expire at once."
-        self.app.push_screen(GrantOffer(asked, over, ", then resume"), answered)
+        stands = partial(self._stands, job, standing_for_resume)
+        self.app.push_screen(GrantOffer(asked, stands, ", then resume"), answered)
 
     def action_grant(self) -> None:
         """Offers a later deadline for one job; where it has ended, with a resume."""
@@ -200,12 +217,12 @@ class ActingScreen(DeckScreen):
             if seconds is not None:
                 self.program.link.acts.grant(job, seconds, self.deck.now())
 
-        now = self.deck.now()
-        left = left_seconds(job, now) or 0.0
-        away = f"{elapsed(abs(left))} {'from now' if left > 0 else 'ago'}"
-        stands = f"Its deadline is {instant(job.deadline)}, {away}"
-        stands += f"; the forecast: {told}." if (told := forecast(job, now)) else "."
+        stands = partial(self._stands, job, standing)
         self.app.push_screen(GrantOffer(f"Grant {job.job_id} a later deadline?", stands), answered)
+
+    def _stands(self, asked_for: Job, judge: Callable[[Job, float], Standing]) -> Standing:
+        """How it stands with a job now, while the act that was asked for stays that on the row as it was seen."""
+        return judge(self.deck.jobs.get(asked_for.job_id) or asked_for, self.deck.now())
 
     def offer_choice(self, job_id: str, code: str) -> None:
         """A resume was refused until something else is decided: asks for that."""
@@ -233,7 +250,7 @@ class ActingScreen(DeckScreen):
 
     def _one_target(self, what: str) -> Job | None:
         """The job that an act on just one is for; what is missing is said."""
-        jobs = [job for job_id in self.targets() if (job := self.seen_job(job_id)) is not None]
+        jobs = self._seen()
         if not self.chosen_by_operator():
             self.program.tell(
                 "The list moved under the cursor just now. Look again, then press the key again."

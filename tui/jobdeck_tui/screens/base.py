@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from jobdeck_tui.deck import Deck
 
 
+SENT = frozenset(
+    {
+        *("act", "grant", "again", "move_in_line", "verdict", "callback"),
+        *("ask", "pause", "unpause", "apply", "arm", "inject"),
+    }
+)
+"""What goes out to the server, by the names of actions. To take an act back, and to heal, is always let."""
+
+
 class DeckScreen(Screen[None], inherit_bindings=False):
     """A screen whose body is drawn from the deck's state, a few times a second, only while it is shown."""
 
@@ -136,8 +145,13 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws the screen's own widgets."""
 
-    def hides(self, binding: Binding) -> bool:  # noqa: ARG002
-        """Whether the key line leaves a binding out: it would do nothing for what is chosen now."""
+    def hides(self, binding: Binding) -> bool:
+        """Whether the key line leaves a binding out: it would do nothing for what is chosen now, or no act may go
+        out, as the lines above say. Pressing it anyway says why not."""
+        return binding.action.partition("(")[0] in SENT and bool(self.deck.refusal())
+
+    def puts_first(self, binding: Binding) -> bool:  # noqa: ARG002
+        """Whether the key line shows a binding before all others: what is chosen needs just this."""
         return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

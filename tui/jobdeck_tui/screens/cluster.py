@@ -71,7 +71,8 @@ class ClusterScreen(DeckScreen):
     def flush_body(self, now: float, *, everything: bool) -> None:
         """Draws the page; asks for the reasons again every two seconds."""
         deck, worker = self.deck, self._worker()
-        chosen = worker.name if worker is not None else None
+        # What was drawn under the cursor stays chosen, wherever others come in: a key is for what was seen.
+        self._chosen = chosen = worker.name if worker is not None else None
         workers, width = self._workers(), self.size.width
         self.query_one(FilterLine).refresh_line(self._filter.source, len(workers), len(deck.workers()))
         url = deck.dask_url()
@@ -170,9 +171,11 @@ class ClusterScreen(DeckScreen):
         worker = self._worker()
         if self.deck.without_backend:
             return binding.action not in {"dashboard", "help", "leave_program"}
-        if binding.action.startswith("ask("):
-            return worker is None or bool(objection_to(binding.action[5:-2], worker))
-        return binding.action == "log" and worker is None
+        if binding.action.startswith("ask(") and (
+            worker is None or objection_to(binding.action[5:-2], worker)
+        ):
+            return True
+        return (binding.action == "log" and worker is None) or super().hides(binding)
 
     def action_choose(self, step: int) -> None:
         """Chooses another worker."""

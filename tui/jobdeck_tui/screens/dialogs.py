@@ -3,7 +3,7 @@
 Enter never confirms, escape always keeps, and what would happen is listed before it can be said yes to.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from jobdeck_tui.core.eligibility import Standing
 from jobdeck_tui.screens.reason import REASON_CHARACTERS_MAX, ReasonDialog
 from jobdeck_tui.text.format import plural
 from jobdeck_tui.widgets.dialog_box import DialogBox
@@ -33,8 +34,8 @@ def _listed(targets: Sequence[str], rows: int) -> Iterator[Piece]:
         yield f"  and {more} more\n", "faint"
 
 
-class Answers(TextLine):
-    """The answers, and the reason once it was said, or what was wrong."""
+class Changing(TextLine):
+    """What says something else while the dialog is open."""
 
     RESIZES = True
 
@@ -71,7 +72,7 @@ class Question(ModalScreen[bool]):
         """The targets, the consequences, the two answers."""
         with DialogBox():
             yield TextLine(id="asked")
-            yield Answers(id="answers")
+            yield Changing(id="answers")
 
     def on_mount(self) -> None:
         """Writes the question."""
@@ -150,7 +151,7 @@ class TypedQuestion(ModalScreen[bool]):
                 yield Input(
                     id="reason", placeholder="why (optional, tab goes here)", max_length=REASON_CHARACTERS_MAX
                 )
-            yield Answers(id="answers")
+            yield Changing(id="answers")
 
     def on_mount(self) -> None:
         """Writes the question."""
@@ -191,33 +192,42 @@ class GrantOffer(ModalScreen[float | None]):
         Binding("escape,q", "keep", "Keep", key_display="esc"),
     ]
 
-    def __init__(self, asked: str, reason: str, then: str = "") -> None:
-        """``reason`` says how it stands with the deadline now; ``then`` what follows the grant."""
+    def __init__(self, asked: str, stands: Callable[[], Standing], then: str = "") -> None:
+        """``stands`` says how it is with the deadline, again every second; ``then`` what follows the grant."""
         super().__init__()
         self._asked = asked
-        self._reason = reason
+        self._stands = stands
         self._then = then
 
     def compose(self) -> ComposeResult:
-        """The reason and the choices."""
+        """How it stands, and the choices."""
         with DialogBox():
-            yield TextLine(id="asked")
+            yield Changing(id="asked")
 
     def on_mount(self) -> None:
-        """Writes the offer."""
+        """Writes the offer, and from then on what becomes of the job."""
+        self._draw()
+        self.set_interval(1.0, self._draw)
+
+    def _draw(self) -> None:
+        stands = self._stands()
         lines: list[Piece] = [
             (f"{self._asked}\n", "strong"),
-            (f"{self._reason}\n", ""),
-            ("The old deadline stays on record.\n\n", ""),
+            (f"{stands.words}\n", "" if stands.grantable else "warn"),
         ]
-        for key, _, words in GRANTS:
-            lines += [(f"  {key}", "strong"), (f"  grant {words}{self._then}\n", "")]
+        if stands.grantable:
+            lines.append(("The old deadline stays on record.\n\n", ""))
+            for key, _, words in GRANTS:
+                lines += [(f"  {key}", "strong"), (f"  grant {words}{self._then}\n", "")]
         lines += [(" esc ", "reverse"), (" keep it as it is", "strong")]
         self.query_one("#asked", TextLine).show(lines)
 
     def action_grant(self, seconds: float) -> None:
-        """Chooses a window."""
-        self.dismiss(seconds)
+        """Chooses a window; of no use any more, it says so and chooses nothing."""
+        if self._stands().grantable:
+            self.dismiss(seconds)
+        else:
+            self._draw()
 
     def action_keep(self) -> None:
         """Leaves all as it is."""

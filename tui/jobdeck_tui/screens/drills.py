@@ -17,7 +17,7 @@ from jobdeck_tui.widgets.text_pane import Row, TextPane
 
 EXPLAINED_FROM_ROWS = 34
 REFUSED = (
-    " This server does not allow drills: it was started without them, or its Dask cluster is others'. What ran"
+    "This server does not allow drills: it was started without them, or its Dask cluster is others'. What ran"
     " before is shown below."
 )
 
@@ -61,7 +61,7 @@ class DrillsScreen(DeckScreen):
         if action == "inject":
             return self.deck.armed is not None
         if action == "arm":
-            return self.deck.armed is None and self._allowed
+            return self.deck.armed is None
         if action == "heal":
             return self._open_drill() is not None
         if action == "export":
@@ -74,22 +74,28 @@ class DrillsScreen(DeckScreen):
         """Draws both."""
         deck, pane = self.deck, self.query_one("#faults", TextPane)
         found = self._faults()
-        if not self._allowed:
-            rows: list[Row] = [[(REFUSED, "warn")]]
-        else:
+        objection = self._objection()
+        rows: list[Row] = [[(f" {objection}", "warn")]] if objection else []
+        if objection != REFUSED:
             self._chosen = min(self._chosen, len(found) - 1)
             shown = self._shown()
             explain = shown is None or (
                 shown.fault != found[self._chosen].name and self.size.height >= EXPLAINED_FROM_ROWS
             )
-            rows = list(fault_rows(found, self._chosen, deck.armed_left(), pane.line_width, explain=explain))
+            rows += fault_rows(found, self._chosen, deck.armed_left(), pane.line_width, explain=explain)
         pane.set_class(not deck.drills, "-alone")
         pane.show(rows)
         self.query_one("#drill", TextPane).show(self._drill())
 
-    @property
-    def _allowed(self) -> bool:
-        return self.deck.overview is None or self.deck.overview.drills_allowed
+    def hides(self, binding: Binding) -> bool:
+        """Nothing is armed where no drill is let."""
+        return (binding.action == "arm" and bool(self._objection())) or super().hides(binding)
+
+    def _objection(self) -> str:
+        """Why nothing can be armed on this server; empty where it can."""
+        if self.deck.guarded:
+            return f"Nothing is armed on {self.deck.badge}: drills are for other servers."
+        return "" if self.deck.overview is None or self.deck.overview.drills_allowed else REFUSED
 
     def _faults(self) -> list[Fault]:
         return faults(self.deck.overview, self.deck.workers(), self._worker)
@@ -107,7 +113,9 @@ class DrillsScreen(DeckScreen):
         drill = self._shown()
         if drill is None:
             arms = f"{self.deck.key('arm')} arms the chosen fault for 30 s, nothing happens before"
-            none_yet = f" No drill has run yet: {arms}."
+            none_yet = (
+                f" No drill has run yet: {arms}." if not self._objection() else " No drill has run yet."
+            )
             return [[(none_yet, "faint")]]
         count = len(self.deck.drills)
         place = f", {count - self._back} of {count}: [ older, ] newer" if count > 1 else ""
@@ -123,10 +131,8 @@ class DrillsScreen(DeckScreen):
         """Arms the chosen fault; nothing is sent."""
         if refusal := self.deck.refusal():
             self.program.tell(refusal, severity="error")
-        elif self.deck.guarded:
-            self.program.tell(f"Nothing is armed on {self.deck.badge}: drills are for other servers.")
-        elif not self._allowed:
-            self.program.tell(REFUSED.strip(), severity="error")
+        elif objection := self._objection():
+            self.program.tell(objection, severity="error")
         else:
             self.deck.arm(self._faults()[self._chosen])
         self.flush()

@@ -80,7 +80,8 @@ class EventsScreen(DeckScreen):
             self.deck.fresh = True  # the rest at the next draw: keys must not wait for it
         stopped = f"STOPPED ({self.deck.key('follow')} goes on)"
         follow = "FOLLOW" if self.log_view.following else stopped
-        words = f" {number(feed.seen)} events seen, {number(len(feed.lines.lines))} kept  {follow}"
+        events = "event" if feed.seen == 1 else "events"
+        words = f" {number(feed.seen)} {events} seen, {number(len(feed.lines.lines))} kept  {follow}"
         words += f"  {number(feed.unread)} being read" if feed.unread else ""
         self.query_one("#head", TextLine).show([(words, "faint")])
         self.query_one(FilterLine).refresh_line(

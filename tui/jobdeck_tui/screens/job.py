@@ -233,11 +233,16 @@ class JobScreen(JudgingScreen):
 
     def hides(self, binding: Binding) -> bool:
         """A verdict is offered where one is missing, a callback again where it was given up."""
-        if binding.action == "callback":
-            return self._given_up() is None
         if binding.action in {"view", "save"}:
             return self._tab != "artifacts" or not self._artifacts()
-        return not self.uncertain() if binding.action == "verdict" else super().hides(binding)
+        nothing_to_do = {"callback": self._given_up() is None, "verdict": not self.uncertain()}
+        return nothing_to_do.get(binding.action, False) or super().hides(binding)
+
+    def puts_first(self, binding: Binding) -> bool:
+        """The verdict that the job waits for, which a resume would ask for; the callback its caller waits for."""
+        if self.uncertain():
+            return binding.action == "verdict"
+        return binding.action == "callback" or super().puts_first(binding)
 
     def read_again(self) -> None:
         """The record is read anew with the next draw."""

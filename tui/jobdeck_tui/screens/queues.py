@@ -102,11 +102,12 @@ class QueuesScreen(TableScreen):
     def hides(self, binding: Binding) -> bool:
         """Pausing is offered for an open queue, unpausing for a paused one."""
         queue = self._queue(self.table.cursor_id)
-        if binding.action == "pause":
-            return queue is None or queue.paused
-        if binding.action == "unpause":
-            return queue is None or not queue.paused
-        return binding.action == "open" and queue is None
+        nothing_to_do = {
+            "pause": queue is None or queue.paused,
+            "unpause": queue is None or not queue.paused,
+            "open": queue is None,
+        }
+        return nothing_to_do.get(binding.action, False) or super().hides(binding)
 
     def action_pause(self) -> None:
         """Lets nothing of the queue start."""

@@ -235,6 +235,17 @@ def short_id(job_id: str, width: int) -> str:
     return f"{job_id[: width - 1 - tail]}{CUT}{job_id[-tail:]}"
 
 
+def short_worker(name: str, width: int) -> str:
+    """Give a worker's name in at most ``width`` cells: its end, where it is longer, which tells it from others.
+
+    Dask calls a worker by its address where nobody named it: then the scheme is left out.
+    """
+    shown = name.partition("://")[2] or name
+    if cells(shown) <= width:
+        return shown
+    return CUT + shown[1 - width :] if shown.isascii() else fit(shown, width)
+
+
 def id_words(job_id: str) -> str:
     """Give an id as a sentence says it: whole as far as it can be, the first part of a random UUID."""
     return job_id[:8] if _is_random(job_id) else short_id(job_id, SPOKEN_ID_CELLS)

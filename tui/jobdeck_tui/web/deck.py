@@ -1,24 +1,30 @@
-"""The deck of one page: ``python -m jobdeck_tui.web.deck URL [--read-only]``, drawn by Textual's web driver."""
+"""The deck of one page: ``python -m jobdeck_tui.web.deck URL [OPTIONS]``, drawn by Textual's web driver."""
 
 import ctypes
 import os
 import signal
 import sys
+from pathlib import Path
 
 from jobdeck_tui.app import DeckApp
+from jobdeck_tui.client import credentials
 from jobdeck_tui.reaching import Reaching
 
 PR_SET_PDEATHSIG = 1
+READ_ONLY, TOKEN_FILE = "--read-only", "--token-file="
 
 
 def main(arguments: list[str]) -> int:
     """Runs the deck until its page is closed; gives the exit code."""
     end_with_parent()
     url, *options = arguments
+    for option in options:
+        if option.startswith(TOKEN_FILE):
+            credentials.keep_in(url, Path(option.removeprefix(TOKEN_FILE)))
     reaching = Reaching(url)
     app = DeckApp(reaching)
     app.deck.server_words = reaching.words
-    app.deck.read_only = "--read-only" in options
+    app.deck.read_only = READ_ONLY in options
     app.run()
     return app.return_code or 0
 

@@ -30,7 +30,7 @@ class ActsLine(TextLine):
     def refresh_acts(self, deck: "Deck", now: float) -> None:
         """Draws the notice and the act."""
         pieces: list[Piece] = []
-        if (notice := deck.notice(now)) is not None:
+        if (notice := deck.notice()) is not None:
             pieces.append((f" {notice.words}", notice.look))
         if (act := deck.acts.to_tell(now)) is not None:
             pieces += [("\n" if pieces else "", ""), (f" {act.line(now, deck.key)}", PHASE_LOOKS[act.phase])]

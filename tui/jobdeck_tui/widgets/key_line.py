@@ -10,10 +10,12 @@ if TYPE_CHECKING:
 
 
 class KeyLine(TextLine):
-    """The shown bindings that are enabled now, as many as fit; the last one is always there."""
+    """The shown bindings that are enabled now, what the row needs before the others, as many as fit; the last one
+    is always there."""
 
     def refresh_keys(self) -> None:
         """Reads the screen's bindings again."""
+        first: dict[str, tuple[str, str]] = {}
         keys: dict[str, tuple[str, str]] = {}
         screen = cast("DeckScreen", self.screen)
         if screen is not self.app.screen:
@@ -21,8 +23,9 @@ class KeyLine(TextLine):
             return
         for _, binding, enabled, _ in screen.active_bindings.values():
             if binding.show and enabled and not screen.hides(binding):
-                keys.setdefault(binding.action, (self.app.get_key_display(binding), binding.description))
-        self.show(fitting(list(keys.values()), self.size.width or 80))
+                line = first if screen.puts_first(binding) else keys
+                line.setdefault(binding.action, (self.app.get_key_display(binding), binding.description))
+        self.show(fitting([*first.values(), *keys.values()], self.size.width or 80))
 
 
 def fitting(keys: list[tuple[str, str]], width: int) -> list[Piece]:

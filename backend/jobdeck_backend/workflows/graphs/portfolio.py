@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 
+from jobdeck_backend.plural import plural
 from jobdeck_backend.workflows.announce import tell_output
 from jobdeck_backend.workflows.licences.portfolio import compare as compare_entries
 from jobdeck_backend.workflows.licences.portfolio import gather as gather_entries
@@ -36,7 +37,8 @@ async def gather(state: PortfolioState) -> PortfolioState:  # noqa: ARG001  Lang
     """Take what the reviews before this job found."""
     async with stage(WORKFLOW, "gather", PORTFOLIO_STAGES, TODOS) as context:
         entries = gather_entries(context.predecessors)
-        context.log(f"gathered {sum(entry['reviewed'] for entry in entries)} reviews of {len(entries)} jobs")
+        reviews = plural(sum(entry["reviewed"] for entry in entries), "review")
+        context.log(f"gathered {reviews} of {plural(len(entries), 'job')}")
         return {"entries": entries}
 
 
@@ -45,7 +47,8 @@ async def compare(state: PortfolioState) -> PortfolioState:
     async with stage(WORKFLOW, "compare", PORTFOLIO_STAGES, TODOS) as context:
         comparison = compare_entries(state["entries"])
         context.log(
-            f"{len(comparison['attention'])} documents need attention, {len(comparison['conflicts'])} conflicts"
+            f"documents that need attention: {len(comparison['attention'])}, "
+            f"{plural(len(comparison['conflicts']), 'conflict')}"
         )
         return {"comparison": comparison}
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 from typing import Any, TypedDict
+from urllib.parse import quote
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph import END, START, StateGraph
@@ -133,8 +134,8 @@ def _end(context: JobContext, stage: ProbeStage, state: ProbeState) -> dict[str,
 
 
 def _leave_file(context: JobContext, stage: ProbeStage) -> None:
-    """A file whose bytes say which stage of which job made it: two stages' are never the same."""
-    line = f"{context.job_id} {stage.name}\n".encode()
+    """A file whose bytes, cut anywhere, are text and say which stage of which job made it."""
+    line = f"{stage.name} {quote(context.job_id)}\n".encode()
     path = context.artifacts.directory / f"{stage.name}.txt"
     path.write_bytes((line * (stage.artifact_bytes // len(line) + 1))[: stage.artifact_bytes])
     context.artifacts.add(path, title=f"What stage {stage.name} left")

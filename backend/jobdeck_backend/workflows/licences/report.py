@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote as quote_url
 
+from jobdeck_backend.plural import plural
+
 GROUPS = (
     ("permission", "What you may do"),
     ("condition", "What you must do"),
@@ -17,12 +19,13 @@ def review_report(
     document: Mapping[str, Any], clauses: Sequence[Any], findings: Mapping[str, Any], summary: str
 ) -> str:
     """One document's report."""
+    words, rows = plural(document["words"], "word"), plural(document["lines"], "line")
     lines = [
         f"# Licence review: {inline(document['title'])}",
         "",
         f"**Licence:** {_licence(findings)}  ",
         f"**Kind:** {findings['category']}  ",
-        f"**Document:** {document['words']:,} words in {document['lines']:,} lines, {len(clauses)} clauses  ",
+        f"**Document:** {words} in {rows}, {plural(len(clauses), 'clause')}  ",
         f"**sha256:** `{document['sha256']}`",
         "",
         "## Summary",

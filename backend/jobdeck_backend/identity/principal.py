@@ -1,0 +1,46 @@
+"""A verified caller, and what its roles allow."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+OWNER_CHARS_MAX = 128
+
+
+class Role(StrEnum):
+    """What operators may do; a caller without one has its own jobs (R36)."""
+
+    VIEWER = "viewer"
+    """Sees everybody's jobs, and everything else there is to see."""
+    OPERATOR = "operator"
+    """Acts on them, too."""
+    DRILL = "drill"
+    """Injects faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody whose token was verified. ``expires_at`` in Unix seconds (UTC)."""
+
+    issuer: str
+    subject: str
+    roles: frozenset[Role]
+    expires_at: float
+
+    @property
+    def owner(self) -> str:
+        """As records name it: an issuer has no blank in it, so that two callers never share a name."""
+        return f"{self.subject} {self.issuer}"
+
+    def may(self, role: Role) -> bool:
+        """Whether it has a role; whoever acts or drills sees, too."""
+        return role in self.roles or (role is Role.VIEWER and bool(self.roles))
+
+
+def roles_of(claim: object) -> frozenset[Role]:
+    """The roles a claim names: a list, or a text with blanks between them. Others are somebody else's."""
+    named: Iterable[object] = (
+        claim.split() if isinstance(claim, str) else claim if isinstance(claim, list) else ()
+    )
+    known = set(Role)
+    return frozenset(Role(one) for one in named if isinstance(one, str) and one in known)
