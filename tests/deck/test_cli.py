@@ -82,6 +82,13 @@ def test_list_filters_sorts_and_prints_json(jobdeck):
     assert len(json.loads(jobdeck("list", "--sort", "age", "--limit", "2", "--json")[0])) == 2
 
 
+def test_what_the_next_command_may_be_told_is_never_cut(jobdeck):
+    job, queue = "i" * 60 + "-one", "q" * 60 + "-one"
+    jobdeck("submit", "probe", "{}", "--job-id", job, "--queue", queue)
+    assert jobdeck("list", "--filter", f"id:{job}")[0].splitlines()[1].split()[::2][:2] == [job, queue]
+    assert any(line.startswith(f"{queue} open") for line in jobdeck("queues")[0].splitlines())
+
+
 def test_show_gives_facts_stages_and_evidence(jobdeck):
     jobdeck("submit", "probe", SHORT, "--follow", "--job-id", "shown-job")
     told, _ = jobdeck("show", "shown-job")

@@ -2,11 +2,12 @@
 
 import random
 import time
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from jobdeck_tui.client.models import STATES
-from jobdeck_tui.core.columns import COLUMNS, GUTTER, cell, display_state, visible
+from jobdeck_tui.core.columns import COLUMNS, GUTTER, cell, display_state, forecast, remark, visible
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.selection import Selection
 from jobdeck_tui.core.sort import COLUMN_KEYS, next_column, order
@@ -156,3 +157,13 @@ def test_the_note_says_the_most_useful_thing():
     assert cell(job(), "left", NOW) == "-02:31"
     assert cell(job(deadline=NOW - 12), "left", NOW) == "+00:12"
     assert cell(job(deadline=None), "left", NOW) == "—"
+
+
+def test_a_job_that_should_have_ended_by_now_is_not_said_to_have_time_to_spare():
+    predicted = job(state="running", deadline=NOW + 40, predicted_finish=NOW + 10, slack=30.0)
+    assert (forecast(predicted, NOW), cell(predicted, "slack", NOW)) == ("00:30 to spare", "+00:30")
+    later = NOW + 25
+    assert (forecast(predicted, later), cell(predicted, "slack", later)) == ("longer than predicted", "—")
+    assert remark(predicted, later) == "longer than predicted"
+    ended = replace(predicted, state="succeeded", finished_at=later)
+    assert (forecast(ended, later), cell(ended, "slack", later)) == ("", "—")

@@ -57,6 +57,37 @@ def test_the_server_lists_them_and_the_deck_asks_for_what_it_shows(url: str) -> 
             await until(pilot, lambda: len(deck.jobs) == 1_000)
             await press(pilot, "A")
             assert f"not all {COUNT / 1000:.1f}k that match" in screen_text(pilot)
+            await press(pilot, "o")
+            await until(pilot, lambda: "Export 1000 rows of jobs" in screen_text(pilot))
+            assert f"the rows that are here, not all {COUNT / 1000:.1f}k that match" in screen_text(pilot)
+
+    asyncio.run(go())
+
+
+def test_the_palette_finds_a_job_that_the_deck_does_not_keep_and_opens_it(url: str) -> None:
+    async def go() -> None:
+        async with deck_on(url) as pilot:
+            await until(pilot, lambda: f"server: first 500 of {COUNT:,}" in screen_text(pilot))
+            assert "many-004242" not in program(pilot).deck.jobs
+            await press(pilot, "colon")
+            await burst(pilot, "many-004242")
+            await until(pilot, lambda: "job many-004242" in screen_text(pilot))
+            await press(pilot, "enter")
+            await until(pilot, lambda: lines(pilot)[1].startswith(" many-004242 ⊘ CANCELLED"))
+
+    asyncio.run(go())
+
+
+def test_how_many_are_marked_is_said_before_what_a_long_filter_leaves_no_room_for(url: str) -> None:
+    async def go() -> None:
+        async with deck_on(url, (80, 24)) as pilot:
+            await until(pilot, lambda: f"server: first 500 of {COUNT:,}" in screen_text(pilot))
+            await press(pilot, "slash")
+            await burst(pilot, "state:failed queue:queue-1", "enter")
+            await until(pilot, lambda: "server: all 150" in screen_text(pilot))
+            await until(pilot, lambda: len(program(pilot).deck.jobs) == 150)
+            await press(pilot, "s", "A")
+            await until(pilot, lambda: "150 marked" in screen_text(pilot))
 
     asyncio.run(go())
 

@@ -20,7 +20,8 @@ RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)]
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131), (signal.SIGINT, 130)],
 )
 def test_a_signal_restores_the_terminal_and_tells_by_the_exit_code(number: int, code: int) -> None:
     terminal = Terminal()

@@ -221,8 +221,11 @@ class Deck:
         self.drills = {drill.id: drill for drill in newest}
 
     def take_picture(self, picture: DaskPicture | None, trouble: str = "") -> None:
-        """Dask's own dashboard, or why it could not be read."""
-        self.picture, self.picture_trouble = picture, trouble
+        """Dask's own dashboard, or why it could not be read: then what was read last stays where there is nothing
+        else, dimmed and with its age."""
+        if picture is not None or not self.without_backend:
+            self.picture = picture
+        self.picture_trouble = trouble
         self.fresh = True
         if self.without_backend:
             if picture is not None:

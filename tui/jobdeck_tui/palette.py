@@ -73,6 +73,10 @@ class JobCommands(DeckProvider):
         found = list(islice((job for job in jobs if job.job_id.casefold().startswith(wanted)), JOBS_MAX))
         if not found and len(wanted) > 2:
             found = list(islice((job for job in jobs if wanted in job.job_id.casefold()), JOBS_MAX))
+        if self.program.deck.job_list.server_list is not None and len(found) < JOBS_MAX:
+            here = {job.job_id for job in found}
+            there = await self.program.link.pager.find(wanted, JOBS_MAX)
+            found += [job for job in there if job.job_id not in here]
         for job in found:
             yield Hit(1.0, _job_line(job), partial(self.program.open_job, job.job_id), text=job.job_id)
 

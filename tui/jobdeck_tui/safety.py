@@ -72,13 +72,13 @@ def without_newline_controls(text: str) -> str:
 
 
 def end_on_signals(end: Callable[[int], None]) -> None:
-    """Calls ``end(128 + number)`` on SIGTERM, SIGHUP and SIGQUIT: Textual alone leaves the terminal
-    unusable on each.
+    """Calls ``end(128 + number)`` on SIGTERM, SIGHUP and SIGQUIT, on each of which Textual alone leaves the
+    terminal unusable, and on SIGINT, of which it tells nothing.
 
     Must be called on the running event loop of the main thread.
     """
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
         loop.add_signal_handler(number, end, 128 + number)
 
 

@@ -10,7 +10,7 @@ from jobdeck_tui.client.api import JOBS, Api, job_path
 from jobdeck_tui.client.artifact_bytes import save
 from jobdeck_tui.client.artifacts import Artifact
 from jobdeck_tui.client.errors import Refused
-from jobdeck_tui.text.format import age, fit, size
+from jobdeck_tui.text.format import age, padded, size
 from jobdeck_tui.text.sanitise import one_line
 
 from .find import full_id
@@ -29,7 +29,7 @@ def artifacts_command(target: Target, *, job: str, as_json: bool) -> None:
     if as_json:
         print_json(data)
         return
-    print_line(f"{fit('ID', 36)} {fit('NAME', 32)} {fit('TYPE', 20)} {'SIZE':>6}  SHA256        AGE")
+    print_line(f"{padded('ID', 36)} {padded('NAME', 32)} {padded('TYPE', 20)} {'SIZE':>6}  SHA256        AGE")
     for one in artifacts:
         print_line(_line(one, now))
     print_line(f"{len(artifacts)} in all.")
@@ -44,7 +44,7 @@ async def _list(url: str, given: str) -> tuple[object, tuple[Artifact, ...], flo
 
 
 def _line(one: Artifact, now: float) -> str:
-    words = f"{fit(one.artifact_id, 36)} {fit(one.filename, 32)} {fit(one.mime_type, 20)}"
+    words = f"{padded(one.artifact_id, 36)} {padded(one.filename, 32)} {padded(one.mime_type, 20)}"
     expired = "  EXPIRED" if one.removed_at is not None else ""
     return f"{words} {size(one.size_bytes):>6}  {one.sha256[:12]}  {age(now - one.created_at)}{expired}"
 

@@ -8,7 +8,7 @@ from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import OPS, Api
 from jobdeck_tui.client.fields import Fields, many
 from jobdeck_tui.client.models import AuditRow
-from jobdeck_tui.text.format import NONE, fit, instant
+from jobdeck_tui.text.format import NONE, instant, padded
 
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
@@ -38,7 +38,7 @@ def audit_command(target: Target, *, as_json: bool, **wanted: str | int | bool |
 
 def _line(act: AuditRow) -> str:
     why = f"  ({act.reason})" if act.reason else ""
-    who = f"{fit(act.actor, 10)} {fit(act.act, 20)}"
+    who = f"{padded(act.actor, 10)} {padded(act.act, 20)}"
     return f"{act.id:>6} {instant(act.at)} {who} {act.job_id or NONE}  {act.result}{why}"
 
 

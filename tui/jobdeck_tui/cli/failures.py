@@ -8,7 +8,7 @@ import click
 from jobdeck_tui.client.api import OPS, Api
 from jobdeck_tui.client.fields import Fields, many
 from jobdeck_tui.client.workers import Failure, failure
-from jobdeck_tui.text.format import NONE, fit, instant
+from jobdeck_tui.text.format import NONE, instant, padded
 
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
@@ -35,8 +35,8 @@ def failures_command(target: Target, *, with_traceback: bool, as_json: bool) -> 
 
 
 def _lines(one: Failure, *, with_traceback: bool) -> Iterator[str]:
-    kind = fit(one.error_type or NONE, 24)
-    yield f"{one.count:>6}  {kind} {fit(one.stage or NONE, 20)} last {instant(one.last_seen)}"
+    kind = padded(one.error_type or NONE, 24)
+    yield f"{one.count:>6}  {kind} {padded(one.stage or NONE, 20)} last {instant(one.last_seen)}"
     yield f"        newest {one.job_id} on {one.worker or NONE}: {one.message}"
     if with_traceback and one.traceback is not None:
         yield from (f"        {line}" for line in one.traceback.split("\n"))

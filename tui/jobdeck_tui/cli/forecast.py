@@ -7,7 +7,7 @@ import click
 
 from jobdeck_tui.client.api import OPS, Api
 from jobdeck_tui.client.fields import Fields
-from jobdeck_tui.text.format import NONE, duration, fit, instant, plural
+from jobdeck_tui.text.format import NONE, duration, instant, padded, plural
 
 from .exits import FAILED, OK
 from .options import Target, json_option, target_options
@@ -57,13 +57,13 @@ def _whole(answer: Fields) -> Iterator[str]:
     when = "when all are done cannot be told" if seconds is None else f"all done in {duration(seconds)}"
     whole = f"{plural(unfinished, 'job')} unfinished on {plural(answer.integer('slots'), 'slot')}"
     yield f"{whole}; {when}" if unfinished else whole
-    yield f"{fit('AGENT', 24)} {fit('DONE BY', 20)}      P50      P95  OF"
+    yield f"{padded('AGENT', 24)} {padded('DONE BY', 20)}      P50      P95  OF"
     for one in map(Fields, answer.listed("workflows")):
         times = Fields(one.raw("service_time"))
         figures = "".join(f"{duration(times.number(name)):>9}" for name in ("p50", "p95"))
         count = times.integer("n")
         finish = instant(one.maybe_time("predicted_finish"))
-        yield f"{fit(one.text('workflow'), 24)} {fit(finish, 20)}{figures}  {count or 'none: assumed'}"
+        yield f"{padded(one.text('workflow'), 24)} {padded(finish, 20)}{figures}  {count or 'none: assumed'}"
 
 
 def _asked(promise: Fields) -> Iterator[str]:

@@ -8,7 +8,7 @@ from jobdeck_tui.client import decode
 from jobdeck_tui.client.api import OPS, Api, pause_call
 from jobdeck_tui.client.fields import Fields, many
 from jobdeck_tui.client.models import Queue
-from jobdeck_tui.text.format import NONE, age, duration, fit
+from jobdeck_tui.text.format import NONE, age, duration, padded
 
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
@@ -42,7 +42,7 @@ def _line(queue: Queue) -> str:
     times = "".join(f"{NONE if one is None else duration(one):>9}" for one in (queue.p50, queue.p95))
     state = "paused" if queue.paused else "open"
     figures = f"{oldest:>9}{times}{queue.done_per_minute:>7g}{queue.at_risk:>6}"
-    return f"{fit(queue.name, 24)} {state:<7}{depths}{figures}"
+    return f"{padded(queue.name, 24)} {state:<7}{depths}{figures}"
 
 
 async def _read(url: str) -> object:

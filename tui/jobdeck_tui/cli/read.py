@@ -17,7 +17,7 @@ from jobdeck_tui.core.filter_fields import JOBS
 from jobdeck_tui.core.job_view import callback_words
 from jobdeck_tui.core.server_list import SERVER_SORTS, server_sort
 from jobdeck_tui.core.sort import COLUMN_KEYS, order
-from jobdeck_tui.text.format import NONE, duration, fit, instant, size, state_word, time_left
+from jobdeck_tui.text.format import NONE, duration, instant, padded, size, state_word, time_left
 
 from .find import full_id
 from .options import Target, json_option, target_options
@@ -60,7 +60,7 @@ def list_command(
         print_json([told[job.job_id] for job in shown])
         return
     print_line(
-        " ".join((fit("ID", ID_CELLS), *(fit(name.upper(), width) for name, width in COLUMNS), "NOTE"))
+        " ".join((padded("ID", ID_CELLS), *(padded(name.upper(), width) for name, width in COLUMNS), "NOTE"))
     )
     for job in shown:
         print_line(_line(job, now))
@@ -97,11 +97,11 @@ async def _rows(api: Api, filter_text: str, sort: str, limit: int | None) -> Lis
 
 
 def _line(job: Job, now: float) -> str:
-    cells = [fit(job.job_id, ID_CELLS)]
+    cells = [padded(job.job_id, ID_CELLS)]
     for key, width in COLUMNS:
         # The word alone: what reads this may not have the glyph.
         text = state_word(display_state(job)) if key == "state" else cell(job, key, now)
-        cells.append(fit(text, width))
+        cells.append(padded(text, width))
     return " ".join((*cells, note(job))).rstrip()
 
 

@@ -14,7 +14,7 @@ from jobdeck_tui.client.api import OPS, Api
 from jobdeck_tui.client.instance import running_instance
 from jobdeck_tui.client.recovery import AppliedPlan, Fsck, RecoveryPlan
 from jobdeck_tui.core.recovery_words import evidence_words, owner_words
-from jobdeck_tui.text.format import fit, plural
+from jobdeck_tui.text.format import padded, plural
 
 from .exits import FAILED, OK, Exit
 from .options import Target, json_option, target_options
@@ -50,7 +50,7 @@ def _plan_lines(plan: RecoveryPlan) -> Iterator[str]:
     yield owner_words(plan.recovery)
     for one in plan.actions:
         waits = "" if one.automatic or one.action == recovery.LEAVE else "  (waits for --apply)"
-        yield f"{one.job_id}  {fit(one.action, ACTION_CELLS)} {one.reason}{waits}"
+        yield f"{one.job_id}  {padded(one.action, ACTION_CELLS)} {one.reason}{waits}"
         if one.evidence:
             yield f"    {evidence_words(one.evidence)}"
     left = len(plan.actions) - len(plan.due)

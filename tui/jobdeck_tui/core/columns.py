@@ -93,16 +93,23 @@ def note(job: Job) -> str:
     return job.note or progress(job) or job.reason or ""
 
 
-def forecast(job: Job) -> str:
+def overran(job: Job, now: float) -> bool:
+    """Whether an unfinished job should have ended by now: what the forecast said of it holds no more."""
+    return not job.finished and job.predicted_finish is not None and job.predicted_finish <= now
+
+
+def forecast(job: Job, now: float) -> str:
     """Give what the forecast leaves an unfinished job, ``00:40 to spare`` or ``00:20 too late``."""
     if job.finished or job.slack is None:
         return ""
+    if overran(job, now):
+        return "longer than predicted"
     return f"{elapsed(abs(job.slack))} {'too late' if job.slack < 0 else 'to spare'}"
 
 
-def remark(job: Job) -> str:
+def remark(job: Job, now: float) -> str:
     """Give the note, before it that the deadline will be missed; the forecast where there is no note."""
-    words, told = note(job), forecast(job)
+    words, told = note(job), forecast(job, now)
     return f"{told}  {words}".rstrip() if at_risk(job) else words or told
 
 
@@ -116,7 +123,9 @@ _CELLS: dict[str, Callable[[Job, float], str]] = {
     "state": lambda job, _now: state_label(display_state(job)),
     "queue": lambda job, _now: job.queue,
     "left": lambda job, now: time_left(left_seconds(job, now)),
-    "slack": lambda job, _now: NONE if job.slack is None or job.finished else signed(job.slack),
+    "slack": lambda job, now: (
+        NONE if job.slack is None or job.finished or overran(job, now) else signed(job.slack)
+    ),
     "agent": lambda job, _now: job.workflow,
     "try": lambda job, _now: str(job.attempt),
     "worker": lambda job, _now: short_worker(job.worker, WORKER_CELLS) if job.worker else NONE,

@@ -13,6 +13,7 @@ WITHOUT_BACKEND = (
     "Only Dask's own dashboard is read here: there is no backend whose jobs could be shown or acted on."
 )
 NO_BOKEH = "no Bokeh there: pip install bokeh, then jobdeck serve --dask-dashboard"
+NO_BOKEH_ELSEWHERE = "no Bokeh there: install it where the scheduler runs"
 
 
 def dask_rows(

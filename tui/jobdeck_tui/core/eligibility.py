@@ -64,7 +64,7 @@ def standing(job: Job, now: float) -> Standing:
     words = (
         f"Its deadline is {instant(job.deadline)}, {elapsed(abs(left))} {'from now' if left > 0 else 'ago'}"
     )
-    return Standing(f"{words}; the forecast: {told}." if (told := forecast(job)) else f"{words}.")
+    return Standing(f"{words}; the forecast: {told}." if (told := forecast(job, now)) else f"{words}.")
 
 
 def standing_for_resume(job: Job, now: float) -> Standing:

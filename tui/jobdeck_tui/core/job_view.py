@@ -103,7 +103,7 @@ def facts(job: Job, now: float, width: int = 80) -> list[Row]:
         (f" {elapsed(took)}" if took is not None else "", ""),
         ("  LEFT ", ""),
         (time_left(left), left_look(left)),
-        (f" {told}" if (told := forecast(job)) else "", "soon" if at_risk(job) else "faint"),
+        (f" {told}" if (told := forecast(job, now)) else "", "soon" if at_risk(job) else "faint"),
         (f"  try {job.attempt}  {job.workflow}{queue}", ""),
     ]
     heart = f" (heartbeat {age(job.heartbeat_age)})" if job.heartbeat_age is not None else ""

@@ -32,10 +32,14 @@ Record = Mapping[str, object]
 
 
 class Records(NamedTuple):
-    """Rows as they are shown, oldest or topmost first; ``what`` names them in the singular and in file names."""
+    """Rows as they are shown, oldest or topmost first; ``what`` names them in the singular and in file names.
+
+    ``matching``: how many there are, where only some of them are shown.
+    """
 
     what: str
     rows: Sequence[Record]
+    matching: int | None = None
 
 
 def record_of(item: object, times: Sequence[str]) -> Record:

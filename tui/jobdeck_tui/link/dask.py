@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobdeck_tui.core.dask_words import NO_BOKEH
+from jobdeck_tui.core.dask_words import NO_BOKEH, NO_BOKEH_ELSEWHERE
 from jobdeck_tui.link.wire import Wire
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class DaskReader:
         except ClientError as error:
             take(None, error.message)
         else:
-            take(page, "" if page else NO_BOKEH)
+            missing = NO_BOKEH_ELSEWHERE if self._wire.deck.without_backend else NO_BOKEH
+            take(page, "" if page else missing)
 
     async def close(self) -> None:
         """Ends its connection."""

@@ -1,5 +1,6 @@
 """Asks the server for the rows that the list shows, where there are too many jobs to keep them all."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -9,6 +10,8 @@ from jobdeck_tui.core.server_list import Query, ServerList, server_sort
 from jobdeck_tui.link.wire import Wire
 
 PAGE_ROWS_MAX = 1_000
+ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""The beginning of an id, and no other words of the filter language."""
 
 
 class Pager:
@@ -30,6 +33,18 @@ class Pager:
             self._wire.start(
                 self._wire.program, partial(self._read, query, listed, then), "pager", exclusive=True
             )
+
+    async def find(self, beginning: str, rows_max: int) -> list[Job]:
+        """The first jobs whose id begins so, asked of the server; none where it does not answer."""
+        from jobdeck_tui.client.errors import ClientError
+
+        if self._wire.api is None or not ID.fullmatch(beginning):
+            return []
+        try:
+            page = await anext(self._wire.api.pages(f"id:{beginning}", rows=rows_max))
+        except ClientError:
+            return []
+        return list(page.jobs)
 
     async def _read(self, query: Query, listed: ServerList, then: Callable[[], None]) -> None:
         from jobdeck_tui.client.errors import ClientError

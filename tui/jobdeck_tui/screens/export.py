@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from jobdeck_tui.core.records import KINDS, Records
-from jobdeck_tui.text.format import plural
+from jobdeck_tui.text.format import number, plural
 from jobdeck_tui.widgets.dialog_box import DialogBox
 from jobdeck_tui.widgets.text_line import Piece, TextLine
 
@@ -40,6 +40,10 @@ class ExportDialog(ModalScreen[str | None]):
         """Writes the choices."""
         count = plural(len(self._records.rows), "row")
         lines: list[Piece] = [(f"Export {count} of {self._records.what}\n", "strong")]
+        if self._records.matching is not None:
+            lines.append(
+                (f"the rows that are here, not all {number(self._records.matching)} that match\n", "warn")
+            )
         lines.append((f"to a new file in {self._directory}, readable by you alone\n\n", ""))
         for key, kind in KINDS.items():
             lines += [(f"  {key}", "strong"), (f"  {kind.upper():<7} {MEANS[kind]}\n", "")]

@@ -25,6 +25,7 @@ READING = (
     ("LEFT -02:31", "a countdown: 2 minutes 31 are left to the deadline"),
     ("LEFT +00:12", "12 seconds over it"),
     ("SLACK +01:10 / -00:20", "what the forecast leaves to spare / how much too late it will be"),
+    ("longer than predicted", "it should have ended by now: the forecast says nothing more of it"),
     ("LIVE", "what is shown is now; acts go out only then"),
     ("STALE · RETRY · OFFLINE", "nothing came / connecting again / no server: data as of the time said"),
     ("DENIED", "the server answered and does not let this deck in"),

@@ -16,7 +16,7 @@ def job_cell(job: Job, column: Column, now: float, said: str) -> Cell:
     if column.key == "left":
         return Cell(text, left_look(left_seconds(job, now)))
     if column.key == "note":
-        return Cell(said, "warn") if said else Cell(remark(job), _note_look(job))
+        return Cell(said, "warn") if said else Cell(remark(job, now), _note_look(job))
     return Cell(text, "faint" if job.finished else "")
 
 

@@ -363,7 +363,9 @@ class JobsScreen(ActingScreen):
     def records(self) -> Records:
         """The rows shown, in their order, each with all that is known of it."""
         jobs = [job for row_id in self.table.shown_ids if (job := self.seen_job(row_id)) is not None]
-        return Records("jobs", [job_record(job) for job in jobs])
+        listed = self.deck.job_list.server_list
+        matching = listed.matching if listed is not None and listed.more else None
+        return Records("jobs", [job_record(job) for job in jobs], matching)
 
     def action_move(self, rows: int) -> None:
         """Moves the cursor."""

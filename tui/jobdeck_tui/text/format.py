@@ -201,6 +201,11 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     return padding + text if right else text + padding
 
 
+def padded(text: str, width: int) -> str:
+    """Give ``text`` in at least ``width`` cells, never cut: the next command may have to be told it."""
+    return text + " " * max(width - cells(text), 0)
+
+
 def _clip(text: str, width: int) -> tuple[str, int]:
     if text.isascii():
         return text[: width - 1] + CUT, width
