@@ -6,34 +6,17 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
+from callers import SECRET, bearer, submit, token
 from jobdeck_backend import clock
 from jobdeck_backend.api import caller
 from jobdeck_backend.identity.principal import Principal
-from running_backend import JOBS, RunningBackend, StartError, frames_of
+from running_backend import JOBS, RunningBackend, frames_of
 from starting_backends import StartBackend, one_backend
-
-SECRET = "s" * 40
-DAY_S = 86_400
-ISSUER = "https://issuer.example"
-
-
-def token(
-    subject: str = "alice", *roles: str, key: Any = SECRET, algorithm: str = "HS256", **claims: Any
-) -> str:
-    usual = {"iss": "jobdeck", "aud": "jobdeck", "sub": subject, "roles": list(roles)}
-    return jwt.encode({**usual, "exp": time.time() + DAY_S, **claims}, key, algorithm)
-
-
-def bearer(subject: str = "alice", *roles: str, **claims: Any) -> dict[str, str]:
-    return {"authorization": f"Bearer {token(subject, *roles, **claims)}"}
-
 
 ALICE, BOB = bearer("alice"), bearer("bob")
 VIEWER, OPERATOR, DRILL = (bearer("olga", role) for role in ("viewer", "operator", "drill"))
@@ -44,12 +27,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBackend
     where = tmp_path_factory.mktemp("guarded")
     with one_backend(where, "--auth", JOBDECK_TOKEN_SECRET=SECRET) as running:
         yield running
-
-
-def submit(backend: RunningBackend, who: dict[str, str], **body: Any) -> httpx.Response:
-    return backend.http.post(
-        f"{JOBS}/submit", json={"agent_type": "probe", "input": "{}", **body}, headers=who
-    )
 
 
 @pytest.fixture(scope="module")
@@ -302,6 +279,17 @@ def test_r32_a_stream_ends_with_its_callers_token(guarded: RunningBackend) -> No
         assert list(frames_of(response))[-1].data["status"] == "success"
 
 
+def test_r32_an_answer_waits_no_longer_than_its_callers_token_is_valid(guarded: RunningBackend) -> None:
+    body = {"workflow": "probe", "input_message": long_probe(20), "job_id": "awaited", "sync_timeout": 60}
+    began = time.monotonic()
+    answer = guarded.http.post(
+        "/v1/workflow/async", json=body, headers=bearer("alice", exp=time.time() + 1.5)
+    )
+    assert (answer.status_code, answer.json()["status"]) == (202, "submitted")
+    assert 0.5 < time.monotonic() - began < 10
+    assert guarded.http.post(f"{JOBS}/job/awaited/cancel", headers=ALICE).status_code == 200
+
+
 def test_r32_a_stream_that_always_has_frames_ends_with_its_callers_token() -> None:
     async def frames() -> AsyncIterator[bytes]:
         while True:
@@ -325,54 +313,6 @@ def test_limits_are_counted_for_each_caller_alone(start_backend: StartBackend) -
     assert submit(backend, ALICE, input=long_probe()).status_code == 202
     assert submit(backend, ALICE).status_code == 429
     assert submit(backend, BOB).status_code == 202
-
-
-def key_set(*keys: Any, **more: str) -> str:
-    return json.dumps(
-        {
-            "keys": [
-                {**jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key(), as_dict=True), **more} for key in keys
-            ]
-        }
-    )
-
-
-def test_r32_an_issuers_keys_verify_its_tokens_and_no_others(
-    start_backend: StartBackend, tmp_path: Path
-) -> None:
-    key, other = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
-    file = tmp_path / "keys.json"
-    file.write_text(key_set(key))
-    backend = start_backend(
-        "--auth", JOBDECK_AUTH_KEYS=str(file), JOBDECK_AUTH_ISSUER=ISSUER, JOBDECK_AUTH_AUDIENCE="deck"
-    )
-
-    def asked(**claims: Any) -> int:
-        who = bearer("alice", **{"iss": ISSUER, "aud": "deck", "algorithm": "RS256", "key": key, **claims})
-        return submit(backend, who).status_code
-
-    assert asked() == 202
-    assert asked(key=other) == 401
-    assert asked(aud="jobdeck") == 401
-    public = json.loads(file.read_text())["keys"][0]["n"]
-    assert asked(key=public, algorithm="HS256") == 401  # what everybody can read signs nothing
-    file.write_text(key_set(other))
-    assert asked(key=other) == 202  # the issuer has new keys
-
-
-def test_a_start_without_usable_keys_is_one_sentence(start_backend: StartBackend, tmp_path: Path) -> None:
-    symmetric = tmp_path / "keys.json"
-    symmetric.write_text(json.dumps({"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}))
-    for variables, said in (
-        ({"JOBDECK_AUTH_KEYS": str(tmp_path / "missing.json")}, "no keys can be read"),
-        ({"JOBDECK_AUTH_KEYS": str(symmetric)}, "no public key"),
-        ({"JOBDECK_TOKEN_SECRET": "short"}, "fewer than 32 bytes"),
-    ):
-        with pytest.raises(StartError) as refused:
-            start_backend("--auth", **variables)
-        assert said in refused.value.stderr
-        assert refused.value.exit_code == 15
-        assert "Traceback" not in refused.value.stderr
 
 
 def test_a_token_of_jobdecks_own_is_made_with_the_state_directorys_secret(

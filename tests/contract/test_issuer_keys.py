@@ -1,25 +1,27 @@
-"""An issuer whose keys come over HTTP: slow, away, broken, or with other keys than before (R32)."""
+"""An issuer's keys, in a file or over HTTP: slow, away, broken, or others than before (R32)."""
 
 import asyncio
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
+from callers import bearer, submit
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jobdeck_backend.errors import TokenInvalid, Unavailable
 from jobdeck_backend.identity import keys
 from jobdeck_backend.identity.keys import KeyServer, public_keys
 from jobdeck_backend.settings import Settings
 from pydantic import ValidationError
-from running_backend import JOBS
+from running_backend import JOBS, StartError
 from starting_backends import StartBackend
 
 Handler = BaseHTTPRequestHandler
+ISSUER = "https://issuer.example"
 FIRST, SECOND = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
 
 
@@ -29,6 +31,47 @@ def key_set(**named: Any) -> bytes:
         for name, key in named.items()
     ]
     return json.dumps({"keys": shown}).encode()
+
+
+def test_r32_an_issuers_keys_verify_its_tokens_and_no_others(
+    start_backend: StartBackend, tmp_path: Path
+) -> None:
+    key, other = FIRST, SECOND
+    file = tmp_path / "keys.json"
+    file.write_text(key_set(one=key).decode())
+    backend = start_backend(
+        "--auth", JOBDECK_AUTH_KEYS=str(file), JOBDECK_AUTH_ISSUER=ISSUER, JOBDECK_AUTH_AUDIENCE="deck"
+    )
+
+    def asked(**claims: Any) -> int:
+        who = bearer("alice", **{"iss": ISSUER, "aud": "deck", "algorithm": "RS256", "key": key, **claims})
+        return submit(backend, who).status_code
+
+    assert asked() == 202
+    assert asked(key=other) == 401
+    assert asked(aud="jobdeck") == 401
+    public = json.loads(file.read_text())["keys"][0]["n"]
+    assert asked(key=public, algorithm="HS256") == 401  # what everybody can read signs nothing
+    file.write_text(key_set(another=other).decode())
+    assert asked(key=other) == 202  # the issuer has new keys
+    file.write_text("half of")
+    assert [asked(key=other, sub=str(number)) for number in range(5)] == [202] * 5
+    assert backend.log.read_text().count("the issuer's keys cannot be read") == 1
+
+
+def test_a_start_without_usable_keys_is_one_sentence(start_backend: StartBackend, tmp_path: Path) -> None:
+    symmetric = tmp_path / "keys.json"
+    symmetric.write_text(json.dumps({"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}))
+    for variables, said in (
+        ({"JOBDECK_AUTH_KEYS": str(tmp_path / "missing.json")}, "no keys can be read"),
+        ({"JOBDECK_AUTH_KEYS": str(symmetric)}, "no public key"),
+        ({"JOBDECK_TOKEN_SECRET": "short"}, "fewer than 32 bytes"),
+    ):
+        with pytest.raises(StartError) as refused:
+            start_backend("--auth", **variables)
+        assert said in refused.value.stderr
+        assert refused.value.exit_code == 15
+        assert "Traceback" not in refused.value.stderr
 
 
 class Issuer:
@@ -200,10 +243,7 @@ def test_r32_an_issuer_that_never_comes_to_an_end_is_given_up(
     backend = start_backend(
         "--auth", JOBDECK_AUTH_KEYS=issuer.url, JOBDECK_AUTH_ISSUER="issuer", JOBDECK_AUTH_AUDIENCE="deck"
     )
-    claims = {"iss": "issuer", "aud": "deck", "sub": "alice", "exp": time.time() + 600}
-    who = {
-        "authorization": "Bearer " + jwt.encode(claims, FIRST, algorithm="RS256", headers={"kid": "first"})
-    }
+    who = bearer("alice", iss="issuer", aud="deck", algorithm="RS256", key=FIRST)
     issuer.answer = issuer.drip
     answer = backend.http.get(f"{JOBS}/agents", headers=who)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")

@@ -1,5 +1,6 @@
 """Who was verified for the request that is being answered: set once before any route, read where it matters."""
 
+import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,12 +39,16 @@ def operator() -> str:
     return owner() or "operator"
 
 
+def known_for_s() -> float:
+    """Seconds for which the caller's token is still valid; endless where nobody is asked who they are."""
+    asking = principal()
+    return math.inf if asking is None else asking.expires_at - now()
+
+
 async def until_expiry(frames: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """A stream's frames for as long as its caller's token is valid: who comes again is asked again."""
-    asking = principal()
-    assert asking is not None
     # Frames that are always there are never waited for: the time is looked at, too.
-    while (left_s := asking.expires_at - now()) > 0:
+    while (left_s := known_for_s()) > 0:
         chunk = None
         with anyio.move_on_after(left_s):
             chunk = await anext(frames, None)

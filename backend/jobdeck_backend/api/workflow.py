@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 
-from jobdeck_backend.api import shapes
+from jobdeck_backend.api import caller, shapes
 from jobdeck_backend.api import workflow_schemas as schemas
 from jobdeck_backend.api.requests import checked, workflow_named
 from jobdeck_backend.api.services import Services, Serving, admit
@@ -61,7 +61,8 @@ async def submit(request: schemas.AsyncGenerateRequest, serving: Serving) -> Res
             if not known.details:
                 raise  # another's
             return await run_in_threadpool(_known, serving, job_id, **known.details)
-        ended = await _end_within(serving, job_id, subscription, request.sync_timeout)
+        timeout_s = min(request.sync_timeout, caller.known_for_s())
+        ended = await _end_within(serving, job_id, subscription, timeout_s)
     if ended:
         return await run_in_threadpool(_status, serving, job_id)
     return shapes.answer({"job_id": job_id, "status": Status.SUBMITTED}, status_code=202)
@@ -92,9 +93,9 @@ def _input(request: schemas.AsyncGenerateRequest, workflow: Workflow) -> str:
     return request.input_message
 
 
-async def _end_within(serving: Services, job_id: str, subscription: Subscription, timeout_s: int) -> bool:
+async def _end_within(serving: Services, job_id: str, subscription: Subscription, timeout_s: float) -> bool:
     """Whether the job ended within so many seconds. Waits for the tailer's word: no thread, no database (R5)."""
-    if timeout_s == 0:
+    if timeout_s <= 0:
         return False
     try:
         async with asyncio.timeout(timeout_s):

@@ -57,7 +57,8 @@ class KeyFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._read_at = 0.0
+        self._state: tuple[int, ...] = ()
+        self._trouble = ""
         self._keys: list[jwt.PyJWK] = []
         self._keys_now()
 
@@ -68,13 +69,16 @@ class KeyFile:
     def _keys_now(self) -> list[jwt.PyJWK]:
         """Those read last count until they can be read again. Raises ``StartRefused`` where none were."""
         try:
-            changed_at = self._path.stat().st_mtime
-            if changed_at != self._read_at:
-                self._keys, self._read_at = public_keys(self._path.read_bytes()), changed_at
+            found = self._path.stat()
+            state = found.st_ino, found.st_size, found.st_mtime_ns
+            if state != self._state:
+                self._keys, self._state, self._trouble = public_keys(self._path.read_bytes()), state, ""
         except (OSError, ValueError, jwt.PyJWTError) as error:
             if not self._keys:
                 raise StartRefused(f"no keys can be read from {self._path}: {error}", EXIT_IDENTITY) from None
-            log.warning("the issuer's keys cannot be read; those read before count", file=str(self._path))
+            if self._trouble != str(error):  # once, however many ask
+                self._trouble = str(error)
+                log.warning("the issuer's keys cannot be read; those read before count", cause=self._trouble)
         return self._keys
 
 
