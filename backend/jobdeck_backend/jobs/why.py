@@ -130,8 +130,10 @@ _RESUMED: Mapping[Policy, str] = {
 
 def _finished(view: JobView, around: Surroundings) -> Why:
     attempt = around.attempt
-    because = f": {view.reason}" if view.reason else ""
-    text = f"It {_ENDED[view.state]}{because}."
+    reason = view.reason or ""
+    # A cancel's reason says by itself what the state would: "cancelled by user: …".
+    ended = "was" if reason.startswith("cancelled by ") else _ENDED[view.state] + (":" if reason else "")
+    text = f"It {ended} {reason}".rstrip() + "."
     data = {"outcome": view.source.outcome, "reason": view.reason}
     if attempt is not None:
         text += f" Its thread on {attempt.worker} has not ended: that slot is still taken."
