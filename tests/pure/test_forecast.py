@@ -30,10 +30,18 @@ def test_what_is_ahead_counts_with_the_mean_and_the_job_itself_with_the_p95() ->
     assert predicted.drain_seconds == 20
 
 
-def test_a_running_job_counts_from_its_start_and_is_never_predicted_in_the_past() -> None:
-    line = [Ahead("late", "review", started_at=NOW - 500), Ahead("next", "review")]
+def test_a_running_job_counts_from_its_start() -> None:
+    line = [Ahead("running", "review", started_at=NOW - 100), Ahead("next", "review")]
     predicted = forecast(line, slots=1, times={"review": exactly(120)}, now=NOW)
-    assert predicted.finishes == {"late": NOW, "next": NOW + 120}
+    assert predicted.finishes == {"running": NOW + 20, "next": NOW + 20 + 120}
+
+
+def test_a_job_that_runs_longer_than_predicted_is_taken_to_need_as_long_again_as_it_is_late() -> None:
+    """Its deadline is seen at risk before it passes, and nothing behind it is promised its slot for now."""
+    line = [Ahead("late", "review", started_at=NOW - 150), Ahead("next", "review")]
+    predicted = forecast(line, slots=1, times={"review": exactly(120)}, now=NOW)
+    assert predicted.finishes == {"late": NOW + 30, "next": NOW + 30 + 120}
+    assert predicted.drain_seconds == 30 + 120
 
 
 def test_the_slot_of_a_drained_worker_takes_nothing_after_the_job_that_runs_there() -> None:

@@ -113,8 +113,13 @@ class _Scheduling:
 
     def _note(self, one: Ahead, start: float) -> float:
         time = self._times.get(one.workflow)
-        end = max(self._now, start + (self._mean if time is None else time.mean))
+        end = self._expected(start + (self._mean if time is None else time.mean))
         if time is not None:
-            self.finishes[one.job_id] = max(self._now, start + time.p95)
+            self.finishes[one.job_id] = self._expected(start + time.p95)
         self.ends[one.job_id] = end
         return end
+
+    def _expected(self, end: float) -> float:
+        """An end that is yet to come. What should have ended by now is taken to need as long again as it is late:
+        it has shown that it is no usual one, and its deadline is to be seen at risk before it has passed."""
+        return self._now + abs(end - self._now)
