@@ -19,11 +19,13 @@ from types import FrameType
 from typing import Any
 
 import click
+import structlog
 import uvicorn
 import uvloop
 from pydantic import ValidationError
 
 from jobdeck_backend import logs
+from jobdeck_backend.api.gate import is_local
 from jobdeck_backend.api.request_bounds import bounded
 from jobdeck_backend.app import Backend, create_app
 from jobdeck_backend.errors import StartRefused
@@ -38,6 +40,7 @@ from jobdeck_backend.workflows.sources import listed_graphs
 EXIT_PORT = 11
 GRACEFUL_S = 2
 PEER_SILENT_MS = 60_000
+log = structlog.get_logger(__name__)
 LOCAL_ONLY = ("max_running_async_jobs", "dask_threads_per_worker", "scheduler_port")
 
 
@@ -79,6 +82,10 @@ def bind(settings: Settings) -> socket.socket:
             "choose another with --port, or 0 for any free one",
             EXIT_PORT,
         ) from None
+    if not settings.auth and not is_local(settings.host):
+        log.warning(
+            "whoever reaches this address may do everything, for nobody is asked who they are: --auth asks"
+        )
     listener.listen(2048)
     return listener
 

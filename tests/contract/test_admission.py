@@ -136,7 +136,12 @@ def test_a_strict_job_in_a_paused_queue_is_promised_nothing(slow: RunningBackend
     slow.http.post("/v1/ops/queues/probe/pause")
     detail = ask(slow, **STRICT, deadline_seconds=3000).json()["detail"]
     assert (detail["predicted_completion"], detail["offer"]) == (None, None)
-    assert "paused" in detail["message"]
+    assert "none can be now, as its queue probe is paused;" in detail["message"]
+    ask(slow, agent_type="probe", input=LONG)
+    told = slow.http.get("/v1/ops/forecast", params={"agent_type": "probe"}).json()
+    assert (told["unfinished"], told["stuck"], told["drain_seconds"]) == (1, 1, 0)
+    assert told["asked"]["attainable"] is False
+    assert told["asked"]["reason"] == "none can be now, as its queue probe is paused"
 
 
 def test_beyond_a_limit_nothing_is_stored_and_the_caller_is_told_when_to_come_again(

@@ -39,6 +39,16 @@ def test_r18_a_lost_job_waits_for_the_operator_who_reads_the_plan_and_applies_it
     line = wait_until(lambda: seen if (seen := read_plan(backend)[job_id]).action != "leave" else None, 10)
     assert (line.action, line.reason) == ("resume from checkpoint", "worker lost; resumes after stage first")
     assert line.automatic is False
+    told = wait_until(
+        lambda: (
+            said
+            if (said := backend.http.get(f"/v1/ops/jobs/{job_id}/why").json())["code"] != "running"
+            else None
+        ),
+        10,
+    )
+    assert (told["code"], told["data"]["stage"]) == ("lost", "long")
+    assert "once a person applies the recovery plan" in told["text"]
     assert line.evidence["last_stage"] == "first"
     assert in_line not in read_plan(backend), "nothing is to be recovered of what is in line"
     assert backend.http.get(PLAN).json()["in_line"] <= 1

@@ -61,6 +61,7 @@ def test_preferences_in_redis_outlive_the_server_and_are_503_without_it(start_ba
         server.remove()
     answer = second.http.get(PREFERENCES)
     assert (answer.status_code, answer.json()["detail"]["code"]) == (503, "unavailable")
+    assert "read them again once it can" in answer.json()["detail"]["message"]
 
 
 def test_a_url_that_is_not_one_of_redis_is_refused_without_repeating_it(start_backend) -> None:

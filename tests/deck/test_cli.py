@@ -12,6 +12,8 @@ import command_line
 import pytest
 from command_line import PROGRAM, environment
 from jobdeck_tui.cli import COMMANDS
+from jobdeck_tui.cli.watch import LinePrinter
+from jobdeck_tui.client.models import Event
 from running_backend import wait_until
 
 SHORT = json.dumps(
@@ -60,6 +62,15 @@ def test_watch_exits_1_for_a_job_that_did_not_succeed(jobdeck):
     failing = json.dumps({"stages": [{"name": "read", "seconds": 0.0, "fail": True}]})
     told, _ = jobdeck("submit", "probe", failing, "--follow", code=1)
     assert " failed" in told.splitlines()[-1]
+
+
+def test_who_watches_a_job_that_is_held_is_told_that_it_waits_for_a_person(capsys):
+    printer = LinePrinter()
+    for name in ("recovered", "held"):
+        printer.event(Event("job-1", 1, "job.update", 0.0, name, {"data": {"reason": "an effect"}}))
+    out, told = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert told.count("waits for a person") == 1
 
 
 def test_a_refused_submit_says_what_is_allowed_and_exits_4(jobdeck):

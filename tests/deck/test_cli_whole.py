@@ -64,11 +64,29 @@ def test_a_forecast_is_told_and_its_exit_code_says_whether_a_deadline_can_be_pro
     assert told.splitlines()[-1] == "It can be promised."
     url = ("--server", backend.url)
     told, _ = jobdeck("forecast", "probe", "--deadline-seconds", "0.001", *url, code=1)
-    assert "It cannot be promised; the earliest: " in told
+    assert "\nIt cannot be promised: its predicted completion is " in told
+    assert "\nThe earliest that would hold: " in told
     told, _ = jobdeck("forecast", "probe", "--deadline-seconds", "0.001", "--json", *url, code=1)
     assert json.loads(told)["asked"]["offer"]["deadline"]
     assert "name one" in jobdeck("forecast", "--priority", "1", *url, code=2)[1]
     assert "known" in jobdeck("forecast", "nope", *url, code=4)[1]
+
+
+def test_a_forecast_does_not_count_on_a_paused_queue(backend):
+    call(backend.url, "pause", "contract_review")
+    try:
+        call(backend.url, "submit", "contract_review", "MIT License", "--job-id", "stuck-here")
+        told, _ = call(backend.url, "forecast")
+        assert "1 held or in a paused queue" in told.splitlines()[0]
+        assert "all done" not in told
+        row = next(line for line in told.splitlines() if line.startswith("contract_review"))
+        assert row.split()[1] == "—"
+        told, _ = jobdeck("forecast", "contract_review", "--server", backend.url, code=1)
+        said = "It cannot be promised: none can be now, as its queue contract_review is paused."
+        assert told.splitlines()[-1] == said
+    finally:
+        call(backend.url, "cancel", "stuck-here")
+        call(backend.url, "unpause", "contract_review")
 
 
 def test_events_are_followed_a_line_each_with_who_acted(backend):

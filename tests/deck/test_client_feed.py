@@ -180,7 +180,7 @@ def test_a_silent_server_is_noticed():
 
 def test_a_denied_feed_says_so_and_asks_again_only_slowly():
     items, _, _ = read(1, [answer(401, {"detail": "no token"})])
-    assert (items[0].status, items[0].reason, items[0].retry_in) == (401, "no token", 10.0)
+    assert (items[0].denied.status, items[0].reason, items[0].retry_in) == (401, "no token", 10.0)
 
 
 def test_a_cursor_the_server_no_longer_knows_is_dropped():

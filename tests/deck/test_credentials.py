@@ -48,6 +48,8 @@ def test_r36_a_token_of_a_role_lets_its_caller_do_what_the_role_may(guarded: Run
     assert "hers" in said
     _, said = jobdeck("list", "--server", guarded.url, code=4, JOBDECK_TOKEN=alice)
     assert "takes the role viewer" in said
+    _, said = jobdeck("events", "--server", guarded.url, code=4, JOBDECK_TOKEN=alice)
+    assert said.endswith("takes the role viewer, which your token does not give; nothing was done.\n")
     viewer = made(guarded, "olga", "--role", "viewer")
     said, _ = jobdeck("list", "--server", guarded.url, JOBDECK_TOKEN=viewer)
     assert "hers" in said

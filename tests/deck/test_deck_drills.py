@@ -8,6 +8,7 @@ from jobdeck_tui.core.drill_words import GUARANTEES, SHOWS_NOTHING, end_line
 from jobdeck_tui.text.format import instant
 
 from .deck_driver import NOW, a_deck, a_drill, an_overview, in_a_deck, lines, press, running, screen_text
+from .live_deck import until
 
 RUNNING = a_drill()._replace(
     state="running", ended_at=None, awaited=(DrillAwaited("running again", 7.0),), evidence=()
@@ -56,6 +57,21 @@ async def test_what_would_show_nothing_is_warned_of_before_it_is_armed_and_when_
         await press(pilot, "a", "enter")
         await pilot.pause()
         assert "the drill would show nothing" in " ".join(screen_text(pilot).split())
+
+
+@in_a_deck
+async def test_r37_the_question_for_its_name_says_what_the_fault_would_reach_now() -> None:
+    deck = a_deck()
+    busy = deck.overview
+    deck.take_overview(an_overview([]))
+    async with running(deck, 120, 40) as pilot:
+        await press(pilot, "4", "a", "enter")
+        await pilot.pause()
+        assert "It would reach: 0 running restart" in screen_text(pilot)
+        deck.take_overview(busy)
+        await until(pilot, lambda: "It would reach: 0 running" not in screen_text(pilot))
+        assert "running restart" in screen_text(pilot)
+        assert "the drill would show nothing" not in screen_text(pilot).split("It would reach")[1]
 
 
 @in_a_deck

@@ -31,4 +31,4 @@ def forecast(text: Text, count: int, finish: str) -> Json:
         }
         for _ in range(max(2, count))
     ]
-    return {"drain_seconds": 95.0, "unfinished": 6, "slots": 4, "workflows": workflows}
+    return {"drain_seconds": 95.0, "unfinished": 6, "stuck": count, "slots": 4, "workflows": workflows}

@@ -56,6 +56,16 @@ def test_trusted_hosts_are_other_names_and_origins(start_backend) -> None:
     assert httpx.get(f"{backend.url}/health", headers={"host": "other.example"}).status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [(("--host", "0.0.0.0"), True), (("--host", "0.0.0.0", "--auth"), False), ((), False)],
+)
+def test_a_server_that_others_reach_and_that_asks_nobody_says_so(
+    start_backend, options: tuple[str, ...], warned: bool
+) -> None:
+    assert ("may do everything" in start_backend(*options).log.read_text()) is warned
+
+
 def test_a_server_on_every_address_is_reached_by_any_name_but_by_no_foreign_page(start_backend) -> None:
     backend = start_backend("--host", "0.0.0.0")
     url = backend.url.replace("0.0.0.0", "127.0.0.1")

@@ -102,6 +102,9 @@ def test_a_finished_job_says_how_it_ended_and_why() -> None:
     reason = why(view(outcome="expired", outcome_reason="deadline passed while queued"))
     assert reason.code == "finished"
     assert reason.text == "It expired: deadline passed while queued."
+    assert why(view(outcome="succeeded")).text == "It succeeded."
+    cancelled = why(view(outcome="cancelled", outcome_reason="cancelled by user: too slow"))
+    assert cancelled.text == "It was cancelled by user: too slow."
 
 
 def test_r9_a_finished_job_whose_thread_goes_on_says_that_its_slot_is_taken() -> None:

@@ -25,7 +25,7 @@ class WorkflowForecast(BaseModel):
 
     workflow: str
     service_time: ServiceTimeView
-    predicted_finish: str | None = Field(description="null: it cannot be told")
+    predicted_finish: str | None = Field(description="null: it cannot be told, or its queue is paused")
 
 
 class AskedForecast(BaseModel):
@@ -35,6 +35,7 @@ class AskedForecast(BaseModel):
     deadline: str
     predicted_finish: str | None
     attainable: bool
+    reason: str | None = Field(description="why it could not be promised")
     offer: Offer | None = Field(description="the earliest deadline that would hold, where this one would not")
 
 
@@ -44,7 +45,10 @@ class ForecastView(BaseModel):
     at: str
     slots: int
     unfinished: int
-    drain_seconds: float | None
+    stuck: int = Field(
+        description="those of them that do not start by themselves: held, or in a paused queue"
+    )
+    drain_seconds: float | None = Field(description="until the others are done; null: it cannot be told")
     workflows: list[WorkflowForecast]
     asked: AskedForecast | None
 

@@ -24,7 +24,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self._local = _is_local(settings.host)
+        self._local = is_local(settings.host)
         self._trusted = frozenset(
             filter(None, (name.strip().lower() for name in settings.trusted_hosts.split(",")))
         )
@@ -51,11 +51,11 @@ class Gate:
         return None
 
     def _is_known(self, name: str) -> bool:
-        return _is_local(name) or name in self._trusted
+        return is_local(name) or name in self._trusted
 
 
 @lru_cache(maxsize=256)
-def _is_local(name: str) -> bool:
+def is_local(name: str) -> bool:
     """Whether a name means this machine wherever it is looked up."""
     if name == "localhost" or name.endswith(".localhost"):
         return True

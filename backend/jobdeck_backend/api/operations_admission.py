@@ -15,12 +15,13 @@ from jobdeck_backend.api.requests import checked, workflow_named
 from jobdeck_backend.api.services import Services, Serving, admit
 from jobdeck_backend.api.times import zulu_iso
 from jobdeck_backend.clock import now
-from jobdeck_backend.commands.admission import read_line, weigh_strict
+from jobdeck_backend.commands.admission import read_line, weigh_strict, why_unattainable
 from jobdeck_backend.commands.submission import NewJob, admission_of
 from jobdeck_backend.errors import DeadlineUnattainable, InvalidInput, JobdeckError
 from jobdeck_backend.jobs.admission import Line
 from jobdeck_backend.jobs.forecast import Ahead
 from jobdeck_backend.jobs.records import NO_DEADLINE
+from jobdeck_backend.store import queues
 from jobdeck_backend.workflows import registry
 
 ID_SHOWN_CHARS = 100
@@ -43,9 +44,10 @@ def forecast(
     with serving.database.read() as tx:
         line = read_line(tx, [one.name for one in known], at, serving.terms())
         names = [one.name for one in known if one.public or _is_used(one.name, line)]
+        paused = queues.paused(tx)
         answer = {
             **_whole(line),
-            "workflows": [_of_workflow(name, line) for name in names],
+            "workflows": [_of_workflow(name, line, paused=name in paused) for name in names],
             "asked": asked and _asked(tx, serving, asked.name, at + deadline_seconds, priority, at),
         }
     return shapes.answer(answer)
@@ -61,13 +63,15 @@ def _whole(line: Line) -> dict[str, Any]:
         "at": zulu_iso(line.now),
         "slots": line.slots,
         "unfinished": len(line.ahead) + len(line.stuck),
+        "stuck": len(line.stuck),
         "drain_seconds": line.forecast(line.ahead).drain_seconds,
     }
 
 
-def _of_workflow(name: str, line: Line) -> dict[str, Any]:
+def _of_workflow(name: str, line: Line, *, paused: bool) -> dict[str, Any]:
+    """``paused``: whether the queue is that its jobs go to unless they name another."""
     last = Ahead("", name, order=(NO_DEADLINE, 0, line.now))
-    finish = line.forecast([*line.ahead, last]).finishes.get("")
+    finish = None if paused else line.forecast([*line.ahead, last]).finishes.get("")
     return {
         "workflow": name,
         "service_time": shapes.service_time(line.times[name]),
@@ -85,6 +89,7 @@ def _asked(
         "deadline": zulu_iso(deadline),
         "predicted_finish": zulu_iso(weighed.finish),
         "attainable": weighed.holds,
+        "reason": None if weighed.holds else why_unattainable(deadline, weighed),
         "offer": None if weighed.offer is None else {"deadline": zulu_iso(weighed.offer)},
     }
 

@@ -208,6 +208,7 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
         raise JobNotFound(job_id)
     view, picture, snapshot = views[0], serving.board.picture_in(tx), serving.cluster.snapshot
     unstarted = [row.job_id for row in picture.line if row.status == Status.SUBMITTED and not row.held]
+    attempt = next((one for one in jobs.load_attempts(tx, job_id) if one.ended_at is None), None)
     around = Surroundings(
         cluster_state=serving.cluster.state,
         slots_total=picture.slots_total,
@@ -220,12 +221,13 @@ def _explained(serving: Services, tx: Connection, job_id: str) -> tuple[JobView,
             for row in picture.line
             if row.status == Status.RUNNING and row.delivered_epoch in picture.epochs
         ],
-        attempt=next((one for one in jobs.load_attempts(tx, job_id) if one.ended_at is None), None),
+        attempt=attempt,
         uncertain=next(
             (one for one in effects.open_of_job(tx, job_id) if one.state == EffectState.UNCERTAIN), None
         ),
         drained=() if snapshot is None else snapshot.all_drained,
         elsewhere=_elsewhere(tx, view.source.delivered_epoch, picture.epochs),
+        awaits_recovery=attempt is not None and serving.reaper.awaits_a_person(job_id, attempt.fence),
     )
     return view, explain(view, around, now())
 

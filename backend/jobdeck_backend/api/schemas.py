@@ -84,6 +84,7 @@ class Why(BaseModel):
         "queued",
         "assigned",
         "running",
+        "lost",
         "cancelling",
         "no_worker",
         "scheduler_lost",

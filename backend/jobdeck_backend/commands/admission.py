@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from jobdeck_backend.clock import instant
 from jobdeck_backend.errors import DeadlineUnattainable, ServerFull, TooManyJobs
-from jobdeck_backend.jobs.admission import NOTHING_TO_PROMISE, Line, Weighed, weigh, yielding
+from jobdeck_backend.jobs.admission import Line, Weighed, nothing_to_promise, weigh, yielding
 from jobdeck_backend.jobs.forecast import Ahead, ServiceTime, service_times
 from jobdeck_backend.jobs.records import NO_DEADLINE, Admission
 from jobdeck_backend.plural import plural
@@ -104,7 +104,7 @@ def weigh_strict(tx: Connection, admission: Admission, after: tuple[str, ...], t
     """What would come of a strict admission with a deadline, now."""
     assert admission.deadline is not None
     if admission.queue in queues.paused(tx):
-        return NOTHING_TO_PROMISE
+        return nothing_to_promise(f"its queue {admission.queue} is paused")
     line = read_line(tx, {admission.agent_type}, admission.accepted_at, terms)
     return weigh(line, _candidate(line, admission, after, admission.deadline), admission.deadline)
 
@@ -136,17 +136,19 @@ def _candidate(line: Line, admission: Admission, after: tuple[str, ...], due: fl
     )
 
 
-def _unattainable(job_id: str, deadline: float, weighed: Weighed) -> DeadlineUnattainable:
+def why_unattainable(deadline: float, weighed: Weighed) -> str:
+    """Why a deadline that does not hold cannot be promised, in words."""
     if weighed.finish is None:
-        text = (
-            "nothing can be promised now: its queue is paused, no slot exists, or what it waits for is held"
-        )
-    elif weighed.finish > deadline:
-        text = f"its predicted completion is {instant(weighed.finish)}"
-    else:
-        text = "another job was promised the time it would take"
+        return f"none can be now, as {weighed.obstacle}"
+    if weighed.finish > deadline:
+        return f"its predicted completion is {instant(weighed.finish)}"
+    return "another job was promised the time it would take"
+
+
+def _unattainable(job_id: str, deadline: float, weighed: Weighed) -> DeadlineUnattainable:
+    why = why_unattainable(deadline, weighed)
     return DeadlineUnattainable(
-        f"the deadline {instant(deadline)} of job {job_id} cannot be promised: {text}; nothing was stored",
+        f"the deadline {instant(deadline)} of job {job_id} cannot be promised: {why}; nothing was stored",
         deadline=deadline,
         predicted_completion=weighed.finish,
         offer=weighed.offer,

@@ -42,17 +42,23 @@ class Weighed:
     """Predicted for the deadline it asked for; None when it cannot be told."""
     offer: float | None
     """The earliest deadline found that would hold; None when nothing can be promised."""
+    obstacle: str = ""
+    """Why nothing can be promised, in words."""
 
 
-NOTHING_TO_PROMISE = Weighed(holds=False, finish=None, offer=None)
+def nothing_to_promise(obstacle: str) -> Weighed:
+    """No deadline would hold, whichever it is."""
+    return Weighed(holds=False, finish=None, offer=None, obstacle=obstacle)
 
 
 def weigh(line: Line, candidate: Ahead, deadline: float) -> Weighed:
     """Weigh a strict candidate that asks for ``deadline``."""
     before = line.forecast(line.ahead)
     asked = _tried(line, before, candidate, deadline)
-    if asked is None or not line.stuck.isdisjoint(candidate.predecessors):
-        return NOTHING_TO_PROMISE
+    if not line.stuck.isdisjoint(candidate.predecessors):
+        return nothing_to_promise("what it waits for is held or in a paused queue")
+    if asked is None:
+        return nothing_to_promise("no slot takes work, or what it waits for cannot start")
     if asked.holds:
         return Weighed(holds=True, finish=asked.finish, offer=None)
     tried = asked

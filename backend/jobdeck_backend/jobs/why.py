@@ -43,6 +43,8 @@ class Surroundings:
     """All workers, where every one of them is drained."""
     elsewhere: str | None = None
     """The other backend to whose cluster the job was handed."""
+    awaits_recovery: bool = False
+    """Whether its execution is lost, and its recovery waits for a person."""
 
 
 def explain(view: JobView, around: Surroundings, now: float) -> Why:
@@ -79,6 +81,8 @@ def _reason(view: JobView, around: Surroundings, now: float) -> Why:
     match view.state:
         case State.HELD:
             return _held(view, around.uncertain)
+        case State.RUNNING if around.awaits_recovery:
+            return _lost(view)
         case State.RUNNING:
             return _running(view, around.attempt, now)
     open_ids = [one.job_id for one in view.predecessors if not one.finished]
@@ -130,8 +134,10 @@ _RESUMED: Mapping[Policy, str] = {
 
 def _finished(view: JobView, around: Surroundings) -> Why:
     attempt = around.attempt
-    because = f": {view.reason}" if view.reason else ""
-    text = f"It {_ENDED[view.state]}{because}."
+    reason = view.reason or ""
+    # A cancel's reason says by itself what the state would: "cancelled by user: …".
+    ended = "was" if reason.startswith("cancelled by ") else _ENDED[view.state] + (":" if reason else "")
+    text = f"It {ended} {reason}".rstrip() + "."
     data = {"outcome": view.source.outcome, "reason": view.reason}
     if attempt is not None:
         text += f" Its thread on {attempt.worker} has not ended: that slot is still taken."
@@ -169,6 +175,16 @@ def _running(view: JobView, attempt: Attempt | None, now: float) -> Why:
         text += f" Its worker's heartbeat is {age:.0f} s old."
         data |= {"pid": attempt.pid, "heartbeat_age": round(age, 1)}
     return Why("running", text, data)
+
+
+def _lost(view: JobView) -> Why:
+    source = view.source
+    at = f" at stage {source.stage}" if source.stage else ""
+    text = (
+        f"Its execution on {source.worker}{at} was lost. Recovery is manual: it goes on once a person applies "
+        "the recovery plan, and fails when nobody does in time."
+    )
+    return Why("lost", text, {"worker": source.worker, "attempt": source.attempt, "stage": source.stage})
 
 
 def _dependency(open_ids: Sequence[str]) -> Why:

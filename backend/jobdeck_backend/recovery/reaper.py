@@ -86,6 +86,10 @@ class Reaper(Loop):
         """Whether an action is carried out without a person."""
         return act is not Act.LEAVE and (self._settings.recovery == "auto" or act not in RECOVERS)
 
+    def awaits_a_person(self, job_id: str, fence: int) -> bool:
+        """Whether an execution is lost and its job recovered by a person only; known where the lease is held."""
+        return self._settings.recovery == "manual" and (job_id, fence) in self._planned
+
     async def run_once(self) -> None:
         """Plan and apply now; answers when it is done."""
         async with self._pass:

@@ -64,4 +64,7 @@ async def _reached() -> AsyncIterator[None]:
     try:
         yield
     except (RedisError, OSError) as error:
-        raise Unavailable(f"preferences cannot be reached ({cause_of(error)})") from error
+        raise Unavailable(
+            f"the Redis that keeps preferences cannot be reached ({cause_of(error)});"
+            " a write may have got through: read them again once it can"
+        ) from error

@@ -110,8 +110,8 @@ async def _lose(restart: Restart, say: Say) -> None:
     say(f"killed    SIGKILL to the backend (pid {restart.killed.pid})")
     started = await asyncio.to_thread(restart.start)
     say(f"started   again as it was, pid {started.pid}, {started.url}")
-    if restart.was_followed:
-        say(f"          it belonged to a deck; now it runs until it is told to stop (kill {started.pid})")
+    former = "it belonged to a deck" if restart.was_followed else "it has no terminal any more"
+    say(f"          {former}; now it runs until it is told to stop (kill {started.pid})")
 
 
 async def _to_the_end(api: Api, begun: Drill, say: Say) -> object:

@@ -59,6 +59,7 @@ async def _listen(url: str, printer: "Printer", seconds: float | None) -> int:
 
     Raises:
         NotReachable: there was no feed to begin with, or it broke and is not to be followed.
+        Denied: so it was because the server does not let the caller read it.
     """
     connected = False
     try:
@@ -70,7 +71,7 @@ async def _listen(url: str, printer: "Printer", seconds: float | None) -> int:
             async for item in items:
                 if isinstance(item, Lost):
                     if not connected or seconds is not None:
-                        raise NotReachable(item.reason)
+                        raise item.denied or NotReachable(item.reason)
                     say_error(f"{item.reason} Trying again in {item.retry_in:.1f} s.")
                 connected = connected or isinstance(item, Connected)
                 printer.take(item)

@@ -1,9 +1,4 @@
-"""Exit codes, in one place, and how every failure becomes one sentence and one of them.
-
-0 done · 1 the job or the check failed · 2 wrong usage · 3 server not reachable · 4 refused by the server ·
-5 a drill had nothing to hit · 10 state directory in use · 11 port taken · 12 state directory not writable ·
-13 database damaged or newer · 130 interrupted · 141 nobody reads the output any more
-"""
+"""Exit codes, in one place (``EPILOGUE`` tells them), and how a failure becomes one sentence and one of them."""
 
 import os
 import sys
@@ -37,8 +32,8 @@ NO_READER = 141
 EPILOGUE = (
     "Exit codes: 0 done, 1 the job or check failed, 2 usage, 3 server not reachable, 4 refused by the "
     "server, 5 a drill had nothing to hit, 10 state directory in use, 11 port taken, 12 state directory not "
-    "writable, 13 database damaged or newer, 14 Redis not usable, 15 no keys for tokens, 130 interrupted, "
-    "141 nobody reads the output."
+    "writable, 13 database damaged, newer or not reachable, 14 Redis not usable, 15 no keys for tokens, "
+    "130 interrupted, 141 nobody reads the output."
 )
 
 

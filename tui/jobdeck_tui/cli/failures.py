@@ -37,7 +37,8 @@ def failures_command(target: Target, *, with_traceback: bool, as_json: bool) -> 
 def _lines(one: Failure, *, with_traceback: bool) -> Iterator[str]:
     kind = padded(one.error_type or NONE, 24)
     yield f"{one.count:>6}  {kind} {padded(one.stage or NONE, 20)} last {instant(one.last_seen)}"
-    yield f"        newest {one.job_id} on {one.worker or NONE}: {one.message}"
+    where = f" on {one.worker}" if one.worker else ""
+    yield f"        newest {one.job_id}{where}: {one.message}"
     if with_traceback and one.traceback is not None:
         yield from (f"        {line}" for line in one.traceback.split("\n"))
 

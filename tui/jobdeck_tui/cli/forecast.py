@@ -54,9 +54,15 @@ async def _read(url: str, given: dict[str, str | float | int]) -> object:
 
 def _whole(answer: Fields) -> Iterator[str]:
     seconds, unfinished = answer.maybe_number("drain_seconds"), answer.integer("unfinished")
-    when = "when all are done cannot be told" if seconds is None else f"all done in {duration(seconds)}"
+    stuck = answer.integer("stuck")
     whole = f"{plural(unfinished, 'job')} unfinished on {plural(answer.integer('slots'), 'slot')}"
-    yield f"{whole}; {when}" if unfinished else whole
+    if stuck:
+        whole += f"; {stuck} held or in a paused queue"
+    if unfinished > stuck:
+        which = "the others" if stuck else "all"
+        told = f"{which} done in {duration(seconds)}" if seconds is not None else ""
+        whole += f"; {told or f'when {which} are done cannot be told'}"
+    yield whole
     yield f"{padded('AGENT', 24)} {padded('DONE BY', 20)}      P50      P95  OF"
     for one in map(Fields, answer.listed("workflows")):
         times = Fields(one.raw("service_time"))
@@ -73,8 +79,6 @@ def _asked(promise: Fields) -> Iterator[str]:
     if promise.flag("attainable"):
         yield "It can be promised."
         return
-    offer = promise.raw("offer")
-    earliest = (
-        "and none could be" if offer is None else f"the earliest: {instant(Fields(offer).time('deadline'))}"
-    )
-    yield f"It cannot be promised; {earliest}."
+    yield f"It cannot be promised: {promise.text('reason')}."
+    if (offer := promise.raw("offer")) is not None:
+        yield f"The earliest that would hold: {instant(Fields(offer).time('deadline'))}"

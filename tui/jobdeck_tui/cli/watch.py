@@ -98,6 +98,11 @@ class LinePrinter(Printer):
         """Print an event as a line, or hold a token back until its line is full."""
         for text in self._lines(event):
             print_line(text)
+        if event.type == "job.update" and event.name == "held":
+            # Nothing more may come for hours.
+            say_error(
+                "A held job waits for a person: 'jobdeck why' says for what, and Ctrl-C leaves it waiting."
+            )
 
     def _lines(self, event: Event) -> Iterator[str]:
         if event.type == "llm.chunk":

@@ -82,12 +82,12 @@ class FrameUnreadable(NamedTuple):
 class Lost(NamedTuple):
     """The feed ended or could not be opened; the next attempt begins in ``retry_in`` seconds.
 
-    ``status`` is set where the server denied access (401, 403).
+    ``denied`` is set where the server denied access.
     """
 
     reason: str
     retry_in: float
-    status: int | None = None
+    denied: Denied | None = None
 
 
 FeedItem = (
@@ -122,7 +122,7 @@ class Feed:
                     yield item
                 lost = Lost("the server closed the feed", self._backoff.wait_seconds())
             except Denied as error:
-                lost = Lost(error.message, DENIED_RETRY_SECONDS, error.status)
+                lost = Lost(error.message, DENIED_RETRY_SECONDS, error)
             except Refused as error:
                 if self.cursor is not None and error.status in CURSOR_UNKNOWN:
                     self.cursor, self._replaced = None, True

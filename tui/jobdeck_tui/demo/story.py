@@ -82,7 +82,7 @@ class Story:
         drill = await self._api.start_drill("scheduler-loss", confirm="scheduler-loss")
         drill = await self._drill_end(drill.id)
         for step in drill.timeline:
-            seen = "" if step.seen is None else f" after {step.seen:.2f} s"
+            seen = "" if step.seen is None else f" (after {step.seen:.2f} s)"
             self._tell.say("drill_step", f"  {step.name}: {step.text}{seen}", verdict=step.verdict)
         after = await self._processes()
         gone = [pid for pid in (before.scheduler, *before.workers) if witness.process_exists(pid)]

@@ -137,8 +137,8 @@ class Link:
         deck = self._wire.deck
         now, wall = deck.monotonic(), deck.now()
         log.warning("feed lost: %s", lost.reason)
-        if lost.status is not None:
-            deck.connection.denied(now, wall, lost.status)
+        if lost.denied is not None:
+            deck.connection.denied(now, wall, lost.denied.status)
         else:
             reason = self._reach.trouble() or lost.reason
             deck.connection.lost(now, wall, reason, lost.retry_in)

@@ -130,11 +130,16 @@ class TypedQuestion(ModalScreen[bool]):
         expected: str,
         notes: Sequence[str] = (),
         *,
+        current: Callable[[], Sequence[str]] = tuple,
         targets: Sequence[str] = (),
         with_reason: bool = False,
     ) -> None:
-        """``with_reason``: there is a second place, for why; tab goes there."""
+        """``current``: what is true just now, before ``notes``, again every second.
+
+        ``with_reason``: there is a second place, for why; tab goes there.
+        """
         super().__init__()
+        self._current = current
         self.reason = ""
         self._with_reason = with_reason
         self._asked = asked
@@ -145,7 +150,7 @@ class TypedQuestion(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """The question and a place to type."""
         with DialogBox():
-            yield TextLine(id="asked")
+            yield Changing(id="asked")
             yield Input(id="typed", placeholder="type it here", select_on_focus=False)
             if self._with_reason:
                 yield Input(
@@ -154,18 +159,22 @@ class TypedQuestion(ModalScreen[bool]):
             yield Changing(id="answers")
 
     def on_mount(self) -> None:
-        """Writes the question."""
+        """Writes the question, and from then on what is true of it."""
+        self._draw()
+        self.set_interval(1.0, self._draw)
+        self.set_focus(self.query_one("#typed", Input))
+
+    def _draw(self) -> None:
         lines: list[Piece] = [(f"{self._asked}\n", "strong")]
         room = self.app.size.height - BESIDE_LISTED_AND_TYPED_ROWS
         lines += _listed(self._targets, room) if self._targets else [("\n", "")]
-        lines += [(f"{note}\n", "") for note in self._notes]
+        lines += [(f"{note}\n", "") for note in (*self._current(), *self._notes)]
         lines += [
             ("\nType ", ""),
             (self._expected, "strong"),
             (" and press Enter; esc keeps all as it is.", ""),
         ]
         self.query_one("#asked", TextLine).show(lines)
-        self.set_focus(self.query_one("#typed", Input))
 
     @on(Input.Submitted)
     def _typed(self) -> None:

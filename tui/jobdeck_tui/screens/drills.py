@@ -151,9 +151,14 @@ class DrillsScreen(DeckScreen):
             self.deck.disarm()
             self._back = 0
 
-        told = (f"It would reach: {fault.reach}.", fault.warning, GUARANTEES[fault.name])
-        notes = [note for note in told if note is not None]
-        self.app.push_screen(TypedQuestion(f"Inject: {fault.words}?", fault.name, notes), answered)
+        def current() -> list[str]:
+            now = next((one for one in self._faults() if one[:2] == fault[:2]), fault)
+            return [f"It would reach: {now.reach}.", *([now.warning] if now.warning else [])]
+
+        question = TypedQuestion(
+            f"Inject: {fault.words}?", fault.name, [GUARANTEES[fault.name]], current=current
+        )
+        self.app.push_screen(question, answered)
 
     def action_worker(self) -> None:
         """Means another worker; what was armed no longer is."""
