@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.actions import parse
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Job
@@ -70,9 +71,10 @@ class ActingScreen(DeckScreen):
         """Acts that no target's state allows are not offered; pressing one anyway says why not."""
         if super().hides(binding):
             return True
-        if binding.action != "grant" and not binding.action.startswith("act("):
+        _, action, parameters = parse(binding.action)
+        if action not in {"act", "grant"}:
             return False
-        act = Act(binding.action.removeprefix("act('").removesuffix("')"))
+        act = Act(parameters[0] if parameters else action)
         now, jobs = self.deck.now(), self._seen()
         if act is Act.GRANT and (len(jobs) != 1 or jobs[0].finished):
             return True  # of one that has ended a resume asks for it
