@@ -79,6 +79,12 @@ def test_a_token_that_cannot_be_made_is_one_sentence(
     assert not (tmp_path / "new").exists()
 
 
+def test_a_name_too_long_beside_its_issuer_is_told_so(tmp_path: Path) -> None:
+    code, made, why = ran("token", "n" * 60, "--state-dir", str(tmp_path), JOBDECK_AUTH_ISSUER="i" * 100)
+    assert (code, made) == (2, "")
+    assert "issuer and subject have more than 127 characters together" in why
+
+
 def test_a_secret_that_cannot_be_kept_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     code, made, why = ran("token", "olga", "--state-dir", str(tmp_path / "file" / "below"))

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.identity.keys import own_secret
-from jobdeck_backend.identity.principal import OWNER_CHARS_MAX, Principal, Role
+from jobdeck_backend.identity.principal import Principal, Role
 from jobdeck_backend.identity.tokens import make_token
 from jobdeck_backend.settings import Settings, what_is_wrong
 
@@ -30,8 +30,8 @@ def command(subject: str, roles: tuple[str, ...], hours: float) -> None:
     if settings.auth_keys is not None:
         raise click.UsageError("JOBDECK_AUTH_KEYS names another issuer: ask it for a token")
     principal = Principal(settings.auth_issuer, subject, frozenset(map(Role, roles)), now() + hours * HOUR_S)
-    if not subject.strip() or not subject.isprintable() or len(principal.owner) > OWNER_CHARS_MAX:
-        raise click.UsageError("a subject is a printable name of at most 100 characters")
+    if (objection := principal.objection()) is not None:
+        raise click.UsageError(f"nobody can be named so: {objection}")
     print(
         make_token(
             own_secret(settings),
