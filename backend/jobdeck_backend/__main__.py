@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import socket
-import sys
 import threading
 from collections.abc import Collection
 from pathlib import Path
@@ -21,7 +20,6 @@ from typing import Any
 import click
 import uvicorn
 import uvloop
-from pydantic import ValidationError
 
 from jobdeck_backend import logs
 from jobdeck_backend.api.request_bounds import bounded
@@ -30,7 +28,8 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
 from jobdeck_backend.scheduling.forks import ForkServer
 from jobdeck_backend.scheduling.process_logs import log_path
-from jobdeck_backend.settings import Settings, what_is_wrong
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.starting import read_settings, run
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.inspection import inspect_workflows
 from jobdeck_backend.workflows.sources import listed_graphs
@@ -118,14 +117,6 @@ async def serve(
         ready = {"ready": True, "url": url, "pid": os.getpid(), "state_dir": str(settings.state_dir)}
         print(json.dumps(ready), flush=True)
     await serving
-
-
-def read_settings() -> Settings:
-    """The environment's settings. Raises ``UsageError`` for values that cannot be."""
-    try:
-        return Settings()
-    except ValidationError as error:
-        raise click.UsageError(what_is_wrong(error)) from None
 
 
 def refuse_without_effect(settings: Settings, given: Collection[str]) -> None:
@@ -259,17 +250,8 @@ def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: 
 
 
 def main() -> None:
-    """Run the command; a start that cannot be is one sentence and an exit code, as of every other command."""
-    try:
-        command.main(prog_name="jobdeck serve", standalone_mode=False)
-    except click.ClickException as error:
-        said = error.format_message()
-        stop = "" if said.endswith((".", "!", "?")) else "."
-        click.echo(f"jobdeck: {said}{stop} Try 'jobdeck serve --help'.", err=True)
-        sys.exit(error.exit_code)
-    except StartRefused as refused:
-        click.echo(f"jobdeck: {refused.message}", err=True)
-        sys.exit(refused.exit_code)
+    """Run it as a program."""
+    run(command, "jobdeck serve")
 
 
 if __name__ == "__main__":
