@@ -236,9 +236,8 @@ def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: 
     for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL", "JOBDECK_TOKEN_SECRET", "JOBDECK_TOKEN"):
         os.environ.pop(secret, None)
     logs.configure()
-    os.umask(
-        0o077
-    )  # what jobs were given is nobody else's to read, also in a directory that others may enter
+    # What jobs were given is nobody else's to read, also in a directory that others may enter.
+    os.umask(0o077)
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     lock = InstanceLock(settings.state_dir)
