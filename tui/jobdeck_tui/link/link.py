@@ -127,11 +127,13 @@ class Link:
         if isinstance(item, feed.Lost):
             self._take_loss(item)
             return
-        log.info("feed open%s", ", resumed" if item.resumed else ", other records" * item.replaced)
+        if item.resumed:
+            log.info("feed open, resumed")
+            return
+        log.info("feed open, other records" if item.replaced else "feed open")
         if item.replaced:
             self._wire.deck.begin_anew()
-        if not item.resumed:
-            self._listing.begin()
+        self._listing.begin()
 
     def _take_loss(self, lost: "Lost") -> None:
         deck = self._wire.deck
