@@ -95,7 +95,7 @@ def test_a_secret_that_cannot_be_kept_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_profiles_token_is_read_from_its_file(guarded: RunningBackend, tmp_path: Path) -> None:
     file, config = tmp_path / "token", tmp_path / "config.toml"
-    config.write_text(f'[profiles.guarded]\nurl = "{guarded.url}"\ntoken_file = "{file}"\n')
+    config.write_text(f'[profiles.guarded]\nurl = "{guarded.url}/"\ntoken_file = "{file}"\n')
     _, said = jobdeck("list", "--profile", "guarded", code=4, JOBDECK_CONFIG=str(config))
     assert f"The token file {file} cannot be read" in said
     file.write_text(made(guarded, "olga", "--role", "viewer") + "\n")
@@ -126,7 +126,7 @@ def test_r37_a_deck_that_is_not_let_in_says_denied_and_goes_on_once_it_is(
 ) -> None:
     monkeypatch.setattr("jobdeck_tui.client.feed.DENIED_RETRY_SECONDS", 0.2)
     file = tmp_path / "token"
-    keep_in(guarded.url, file)
+    keep_in(guarded.url, str(file))
     file.write_text(made(guarded, "olga"))
 
     async def walk() -> None:
@@ -150,7 +150,7 @@ def test_a_token_goes_nowhere_that_others_could_read_it(
 
     async def asked_of_another() -> str:
         async with wayward([answer(200, {})]) as server:
-            keep_in("https://deck.example", tmp_path / "of-another-server")
+            keep_in("https://deck.example", str(tmp_path / "of-another-server"))
             http = Http(server.url)
             await http.get("/")
             await http.close()

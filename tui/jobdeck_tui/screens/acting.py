@@ -139,7 +139,7 @@ class ActingScreen(DeckScreen):
         if len(found.eligible) > TYPED_OVER:
             self._ask_the_server(act, found.eligible, notes)
             return
-        question = Question(act.value, _listed(found.eligible), notes, with_reason=True)
+        question = Question(act.value, _as_targets(found.eligible), notes, with_reason=True)
         self.app.push_screen(question, partial(self._answered, act, found.eligible, question))
 
     def _ask_the_server(self, act: Act, jobs: Sequence[Job], notes: Sequence[str]) -> None:
@@ -158,7 +158,7 @@ class ActingScreen(DeckScreen):
             else:
                 asked = f"{act.value.capitalize()} {plural(len(can), 'job')}?"
                 question = TypedQuestion(
-                    asked, str(len(can)), [*notes, answer.words], targets=_listed(can), with_reason=True
+                    asked, str(len(can)), [*notes, answer.words], targets=_as_targets(can), with_reason=True
                 )
                 self.app.push_screen(question, partial(self._answered, act, can, question))
 
@@ -302,5 +302,5 @@ class ActingScreen(DeckScreen):
         self.flush()
 
 
-def _listed(jobs: Sequence[Job]) -> list[str]:
+def _as_targets(jobs: Sequence[Job]) -> list[str]:
     return [f"{short_id(job.job_id, LISTED_ID_CELLS)}  {job.workflow}  {job.state}" for job in jobs]
