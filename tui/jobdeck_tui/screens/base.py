@@ -116,7 +116,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         """Frames the screen where acts reach production, or a fault is armed; whether that has just changed."""
         before = self.classes
         self.set_class(self.deck.guarded, "-guarded")
-        self.set_class(self.deck.armed is not None, "-armed")
+        self.set_class(self.deck.fuse.fault is not None, "-armed")
         return self.classes != before
 
     def sure(
