@@ -202,7 +202,12 @@ class Deck:
         for dropped in self.acts.drop_pending("not sent: other records answer now"):
             self.take_act(dropped)
         self.keep_jobs(())
+        self.choices.clear()
+        self.feed.forget(self.now())
+        self.trends = Trends()
+        self.agreement.forget()
         self.drills.clear()
+        self.fuse.disarm()
         self.overview = self.cluster = self.plan = None
         self.queues, self.failures, self.audit = Reading(), Reading(), Reading()
         self.say(REPLACED, "warn", REPLACED_SECONDS)
