@@ -48,8 +48,8 @@ LAYERS = {
     "workflows": {"settings", "errors", "clock", "plural", "addresses", "jobs.records"},
     "scheduling": LEAVES | {"jobs", "store", "commands", "workflows"},
     "notify": LEAVES | {"jobs", "store", "commands"},
-    "upkeep": LEAVES | {"jobs", "store", "commands", "recovery"},
-    "recovery": LEAVES | {"jobs", "store", "commands", "scheduling"},
+    "upkeep": LEAVES | {"starting", "jobs", "store", "commands", "recovery"},
+    "recovery": LEAVES | {"starting", "jobs", "store", "commands", "scheduling"},
     "api": LEAVES
     | {"jobs", "store", "commands", "scheduling", "recovery", "upkeep", "workflows.registry"}
     | {"identity"},

@@ -1,6 +1,7 @@
 """How a program of this package starts: with its environment's settings, or not at all, in one sentence."""
 
 import sys
+from typing import Any
 
 import click
 from pydantic import ValidationError
@@ -9,10 +10,10 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.settings import Settings, what_is_wrong
 
 
-def read_settings() -> Settings:
-    """The environment's settings. Raises ``UsageError`` for values that cannot be."""
+def read_settings(**given: Any) -> Settings:
+    """What is ``given``, and the environment's settings. Raises ``UsageError`` for values that cannot be."""
     try:
-        return Settings()
+        return Settings(**given)
     except ValidationError as error:
         raise click.UsageError(what_is_wrong(error)) from None
 
