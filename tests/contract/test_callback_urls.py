@@ -72,7 +72,8 @@ def test_r7_a_grant_keeps_the_old_deadline_on_record_and_is_audited(backend: Run
     acts = backend.http.get("/v1/ops/audit", params={"limit": 1000}).json()["acts"]
     (act,) = [one for one in acts if one["job_id"] == job_id]
     assert (act["act"], act["actor"], act["reason"]) == ("grant", "operator", "the customer waits")
-    assert act["result"] == f"deadline moved from {old} to {new} by operator"
+    moved = " to ".join(one[:19].replace("T", " ") + "Z" for one in (old, new))
+    assert act["result"] == f"deadline moved from {moved} by operator"
     notices = [frame.data for frame in backend.events(job_id) if frame.data.get("name") == "granted"]
     assert [notice["data"]["output"] for notice in notices] == [act["result"]]
     wait_until(lambda: backend.attempts(job_id)[0].ended_at, what="the old attempt has ended")

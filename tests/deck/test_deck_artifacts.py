@@ -96,7 +96,7 @@ def test_a_file_is_chosen_read_and_saved_by_keys(
             await press(pilot, "enter")
             assert isinstance(pilot.app.screen, ArtifactScreen)
             content = pilot.app.screen.query_one("#content", TextPane)
-            await until(pilot, lambda: "with-files second" in content.plain)
+            await until(pilot, lambda: "second with-files" in content.plain)
             await press(pilot, "s")
             await until(pilot, lambda: "Saved" in screen_text(pilot))
             await press(pilot, "escape", "s")

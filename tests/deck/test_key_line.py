@@ -51,6 +51,7 @@ async def test_a_held_row_of_the_list_offers_its_resume_before_all() -> None:
     async with running(a_deck([a_job(1, "held"), a_job(2)])) as pilot:
         assert lines(pilot)[-1].startswith(" r Resume  enter Open ")
         await press(pilot, "j")
+        await settle(pilot)
         assert lines(pilot)[-1].startswith(" enter Open  c Cancel ")
 
 

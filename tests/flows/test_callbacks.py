@@ -137,7 +137,7 @@ def test_a_held_job_is_told_and_its_end_after_a_resume_too(
     os.kill(backend.wait_for_stage(job_id, "poison"), signal.SIGKILL)
     held = told(backend, listener, job_id, "held")
     assert (held["outcome"], held["status"], held["finished_at"]) == (None, "submitted", None)
-    assert "ended with their worker" in held["reason"]
+    assert "1 attempt ended with its worker" in held["reason"]
     assert backend.act(job_id, "resume").status_code == 200
     ended = told(backend, listener, job_id, "succeeded")
     assert ended["version"] > held["version"]

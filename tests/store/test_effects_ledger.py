@@ -64,15 +64,15 @@ def test_i11_a_true_ledger_has_no_violation(database: Database, claim: Claim, tm
     assert violations(database, journal) == []
 
 
-@pytest.mark.parametrize("keys", [[KEY, KEY], ["job-1/pay/1/other/0"]])
+@pytest.mark.parametrize(("keys", "called"), [([KEY, KEY], "2 times"), (["job-1/pay/1/other/0"], "1 time")])
 def test_i11_a_call_without_an_intent_of_its_own_is_found(
-    database: Database, claim: Claim, tmp_path: Path, keys: list[str]
+    database: Database, claim: Claim, tmp_path: Path, keys: list[str], called: str
 ) -> None:
     lines = [{"job_id": "job-1", "event": "effect_called", "key": key} for key in keys]
     journal = tmp_path / "journal"
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (found,) = violations(database, journal)
-    assert f"effect {keys[0]} was called {len(keys)} times" in found
+    assert f"effect {keys[0]} was called {called} on" in found
 
 
 @pytest.mark.parametrize(

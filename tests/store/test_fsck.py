@@ -62,7 +62,7 @@ DAMAGES = {
         "I8",
         "has 0 live attempts",
     ),
-    "an attempt deleted": ("DELETE FROM attempts WHERE job_id = 'done'", "I8", "counts 1 attempts; 0 are"),
+    "an attempt deleted": ("DELETE FROM attempts WHERE job_id = 'done'", "I8", "counts 1 attempt; 0 are"),
     "an attempt of the future": (
         "UPDATE attempts SET epoch = 99 WHERE job_id = 'done'",
         "I8",
