@@ -135,6 +135,8 @@ def test_r37_a_deck_that_is_not_let_in_says_denied_and_goes_on_once_it_is(
             await until(pilot, lambda: "✖ DENIED 403" in screen_text(pilot))
             file.write_text("nonsense")
             await until(pilot, lambda: "✖ DENIED 401" in screen_text(pilot))
+            file.unlink()
+            await until(pilot, lambda: f"The token file {file} cannot be read" in app.deck.connection.reason)
             file.write_text(made(guarded, "olga", "--role", "viewer"))
             await until(pilot, lambda: "✔ LIVE" in screen_text(pilot))
 

@@ -140,7 +140,7 @@ class Link:
         now, wall = deck.monotonic(), deck.now()
         log.warning("feed lost: %s", lost.reason)
         if lost.status is not None:
-            deck.connection.denied(now, wall, lost.status)
+            deck.connection.denied(now, wall, lost.status, lost.reason)
         else:
             reason = self._reach.trouble() or lost.reason
             deck.connection.lost(now, wall, reason, lost.retry_in)
