@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import socket
-import sys
 import threading
 from collections.abc import Collection
 from pathlib import Path
@@ -22,7 +21,6 @@ import click
 import structlog
 import uvicorn
 import uvloop
-from pydantic import ValidationError
 
 from jobdeck_backend import logs
 from jobdeck_backend.api.gate import is_local
@@ -32,7 +30,8 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
 from jobdeck_backend.scheduling.forks import ForkServer
 from jobdeck_backend.scheduling.process_logs import log_path
-from jobdeck_backend.settings import Settings, what_is_wrong
+from jobdeck_backend.settings import Settings
+from jobdeck_backend.starting import read_settings, run
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.inspection import inspect_workflows
 from jobdeck_backend.workflows.sources import listed_graphs
@@ -125,14 +124,6 @@ async def serve(
         ready = {"ready": True, "url": url, "pid": os.getpid(), "state_dir": str(settings.state_dir)}
         print(json.dumps(ready), flush=True)
     await serving
-
-
-def read_settings() -> Settings:
-    """The environment's settings. Raises ``UsageError`` for values that cannot be."""
-    try:
-        return Settings()
-    except ValidationError as error:
-        raise click.UsageError(what_is_wrong(error)) from None
 
 
 def refuse_without_effect(settings: Settings, given: Collection[str]) -> None:
@@ -252,9 +243,8 @@ def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: 
     for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL", "JOBDECK_TOKEN_SECRET", "JOBDECK_TOKEN"):
         os.environ.pop(secret, None)
     logs.configure()
-    os.umask(
-        0o077
-    )  # what jobs were given is nobody else's to read, also in a directory that others may enter
+    # What jobs were given is nobody else's to read, also in a directory that others may enter.
+    os.umask(0o077)
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     lock = InstanceLock(settings.state_dir)
@@ -266,17 +256,8 @@ def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: 
 
 
 def main() -> None:
-    """Run the command; a start that cannot be is one sentence and an exit code, as of every other command."""
-    try:
-        command.main(prog_name="jobdeck serve", standalone_mode=False)
-    except click.ClickException as error:
-        said = error.format_message()
-        stop = "" if said.endswith((".", "!", "?")) else "."
-        click.echo(f"jobdeck: {said}{stop} Try 'jobdeck serve --help'.", err=True)
-        sys.exit(error.exit_code)
-    except StartRefused as refused:
-        click.echo(f"jobdeck: {refused.message}", err=True)
-        sys.exit(refused.exit_code)
+    """Run it as a program."""
+    run(command, "jobdeck serve")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
-from running_backend import JOBS, TERMINAL, Frame, frames_of, wait_until
+from event_frames import Frame, frames_of
+from running_backend import JOBS, TERMINAL, wait_until
 
 WORKFLOW = "/v1/workflow/async"
 LEGACY = "/generate/async"

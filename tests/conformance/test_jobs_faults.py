@@ -11,7 +11,8 @@ from contextlib import ExitStack
 from datetime import datetime
 from itertools import islice
 
-from running_backend import JOBS, Frame, wait_until
+from event_frames import Frame
+from running_backend import JOBS, wait_until
 
 from .calling import LICENCE, Caller, fresh, seconds
 

@@ -8,7 +8,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from running_backend import JOBS, Frame
+from event_frames import Frame
+from running_backend import JOBS
 
 from .calling import LICENCE, Caller
 

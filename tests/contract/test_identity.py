@@ -12,10 +12,11 @@ import httpx
 import jwt
 import pytest
 from callers import SECRET, bearer, submit, token
+from event_frames import frames_of
 from jobdeck_backend import clock
 from jobdeck_backend.api import caller
 from jobdeck_backend.identity.principal import Principal
-from running_backend import JOBS, RunningBackend, frames_of
+from running_backend import JOBS, RunningBackend
 from starting_backends import StartBackend, one_backend
 
 ALICE, BOB = bearer("alice"), bearer("bob")

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
+from event_frames import Frame, frames_of
 from jobdeck_backend.api import recovery_schemas, schemas
-from running_backend import Frame, RunningBackend, frames_of, wait_until
+from running_backend import RunningBackend, wait_until
 from starting_backends import StartBackend
 
 FEED = "/v1/ops/events/stream"

@@ -34,10 +34,12 @@ def test_a_lost_feed_counts_its_attempts_then_says_since_when_it_is_offline():
 
 def test_a_denied_deck_says_so_until_it_is_let_in():
     connection = Connection()
-    connection.denied(0.0, WALL, 401)
+    connection.denied(0.0, WALL, 401, "The token has expired.")
     assert connection.truth(60.0).text == "✖ DENIED 401"
     assert connection.truth(60.0).banner == "Nothing received yet. Actions are off until connected."
-    assert connection.reason == "the server answered 401: JOBDECK_TOKEN says who you are"
+    assert connection.reason == (
+        "The token has expired; JOBDECK_TOKEN, or a profile's token_file, says who you are"
+    )
     connection.frame(61.0, WALL)
     assert connection.truth(61.0).live
 

@@ -81,6 +81,12 @@ def test_a_token_that_cannot_be_made_is_one_sentence(
     assert not (tmp_path / "new").exists()
 
 
+def test_a_name_too_long_beside_its_issuer_is_told_so(tmp_path: Path) -> None:
+    code, made, why = ran("token", "n" * 60, "--state-dir", str(tmp_path), JOBDECK_AUTH_ISSUER="i" * 100)
+    assert (code, made) == (2, "")
+    assert "issuer and subject have more than 127 characters together" in why
+
+
 def test_a_secret_that_cannot_be_kept_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     code, made, why = ran("token", "olga", "--state-dir", str(tmp_path / "file" / "below"))
@@ -91,7 +97,7 @@ def test_a_secret_that_cannot_be_kept_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_profiles_token_is_read_from_its_file(guarded: RunningBackend, tmp_path: Path) -> None:
     file, config = tmp_path / "token", tmp_path / "config.toml"
-    config.write_text(f'[profiles.guarded]\nurl = "{guarded.url}"\ntoken_file = "{file}"\n')
+    config.write_text(f'[profiles.guarded]\nurl = "{guarded.url}/"\ntoken_file = "{file}"\n')
     _, said = jobdeck("list", "--profile", "guarded", code=4, JOBDECK_CONFIG=str(config))
     assert f"The token file {file} cannot be read" in said
     file.write_text(made(guarded, "olga", "--role", "viewer") + "\n")
@@ -122,7 +128,7 @@ def test_r37_a_deck_that_is_not_let_in_says_denied_and_goes_on_once_it_is(
 ) -> None:
     monkeypatch.setattr("jobdeck_tui.client.feed.DENIED_RETRY_SECONDS", 0.2)
     file = tmp_path / "token"
-    keep_in(guarded.url, file)
+    keep_in(guarded.url, str(file))
     file.write_text(made(guarded, "olga"))
 
     async def walk() -> None:
@@ -131,6 +137,8 @@ def test_r37_a_deck_that_is_not_let_in_says_denied_and_goes_on_once_it_is(
             await until(pilot, lambda: "✖ DENIED 403" in screen_text(pilot))
             file.write_text("nonsense")
             await until(pilot, lambda: "✖ DENIED 401" in screen_text(pilot))
+            file.unlink()
+            await until(pilot, lambda: f"The token file {file} cannot be read" in app.deck.connection.reason)
             file.write_text(made(guarded, "olga", "--role", "viewer"))
             await until(pilot, lambda: "✔ LIVE" in screen_text(pilot))
 
@@ -146,7 +154,7 @@ def test_a_token_goes_nowhere_that_others_could_read_it(
 
     async def asked_of_another() -> str:
         async with wayward([answer(200, {})]) as server:
-            keep_in("https://deck.example", tmp_path / "of-another-server")
+            keep_in("https://deck.example", str(tmp_path / "of-another-server"))
             http = Http(server.url)
             await http.get("/")
             await http.close()

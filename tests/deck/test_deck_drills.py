@@ -41,7 +41,7 @@ async def test_w_means_another_worker_and_disarms() -> None:
         await press(pilot, "w")
         await pilot.pause()
         assert "▸ kill worker worker-1" in screen_text(pilot)
-        assert deck.armed is None
+        assert deck.fuse.fault is None
 
 
 @in_a_deck
@@ -214,4 +214,4 @@ async def test_a_server_without_drills_says_so_and_arms_nothing() -> None:
         assert "This server does not allow drills" in screen_text(pilot)
         assert "Arm" not in lines(pilot)[-1]
         assert "DRILL scheduler-loss" in screen_text(pilot), "what ran before is shown all the same"
-        assert deck.armed is None
+        assert deck.fuse.fault is None

@@ -105,7 +105,7 @@ async def test_a_fault_is_injected_only_armed_and_by_its_name() -> None:
         assert "That is not scheduler-loss. Nothing was done." in screen_text(pilot)
         await press(pilot, "escape")
         await pilot.pause()
-        assert program(pilot).deck.armed is None
+        assert program(pilot).deck.fuse.fault is None
 
 
 @in_a_deck
@@ -116,9 +116,9 @@ async def test_an_arming_ends_by_itself() -> None:
         await press(pilot, "4")
         await pilot.pause()  # a key pressed before the screen is drawn never acts
         await press(pilot, "a")
-        assert deck.armed is not None
+        assert deck.fuse.fault is not None
         clock.seconds = 31.0
-        assert deck.armed is None
+        assert deck.fuse.fault is None
 
 
 @in_a_deck

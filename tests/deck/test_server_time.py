@@ -11,8 +11,9 @@ import pytest
 from command_line import jobdeck
 from jobdeck_tui.app import DeckApp
 from jobdeck_tui.core.drill_words import Fault
+from jobdeck_tui.core.fuse import ARMED_SECONDS
 from jobdeck_tui.core.server_clock import APART_SECONDS, SNAPSHOTS_KEPT, ServerClock
-from jobdeck_tui.deck import ARMED_SECONDS, Deck
+from jobdeck_tui.deck import Deck
 from jobdeck_tui.reaching import Reaching
 
 from .deck_driver import NOW, a_deck, a_job, an_overview, in_a_deck, lines, press, program, running
@@ -109,12 +110,12 @@ async def test_a_grace_and_a_fuse_last_as_long_as_they_say_although_the_servers_
         clock.seconds = 2.0
         deck.take_frame()
         await press(pilot, "c")
-        deck.arm(Fault("scheduler-loss", None, "lose the scheduler", "all of it"))
+        deck.fuse.arm(Fault("scheduler-loss", None, "lose the scheduler", "all of it"))
         for told in (NOW + 3600, *[NOW - 3600] * SNAPSHOTS_KEPT):
             deck.take_overview(an_overview([a_job(20)], at=told))
             program(pilot).send_due_acts()
             assert [tracked.due_at - deck.now() for tracked in deck.graces()] == [3.0]
-            assert deck.armed_left() == ARMED_SECONDS
+            assert deck.fuse.left() == ARMED_SECONDS
         assert deck.now() == NOW - 3600
 
 

@@ -57,10 +57,10 @@ async def test_r37_a_fault_is_not_injected_by_its_name_typed_ahead() -> None:
     async with running(a_deck(), 100, 40) as pilot:
         await burst(pilot, "4a", "enter", "scheduler-loss", "enter")
         assert program(pilot).current_mode == "drills"
-        assert program(pilot).deck.armed is None
+        assert program(pilot).deck.fuse.fault is None
         await burst(pilot, "a", "enter", "scheduler-loss", "enter")
         assert isinstance(pilot.app.screen, TypedQuestion)
-        assert program(pilot).deck.armed is not None
+        assert program(pilot).deck.fuse.fault is not None
 
 
 @in_a_deck

@@ -3,24 +3,12 @@
 ``text`` makes each string that a job, a worker or a caller may write; ``count`` is how many of each thing.
 """
 
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any
-
 from jobdeck_tui.client.models import STATES
 
-from .deck_driver import NOW
 from .world_at_large import forecast, storage
+from .world_of_a_job import STAGES, Json, Text, artifact, at, attempt, effect, stage
 
-Json = dict[str, Any]
-Text = Callable[[str], str]
 FINISHED = ("succeeded", "failed", "cancelled", "expired")
-STAGES = ("extract_clauses", "compare", "judge", "report")
-
-
-def at(seconds: float) -> str:
-    """An instant, in seconds from now, as the server writes it."""
-    return datetime.fromtimestamp(NOW + seconds, UTC).isoformat()
 
 
 class World:
@@ -152,9 +140,9 @@ class World:
                 }
                 for number in self._many(2)
             ],
-            "attempts": [self._attempt(number + 1) for number in self._many(2)],
-            "stages": [self._stage(number) for number in self._many(3)],
-            "effects": [self._effect(number) for number in self._many(2)],
+            "attempts": [attempt(text, number + 1) for number in self._many(2)],
+            "stages": [stage(text, number) for number in self._many(3)],
+            "effects": [effect(text, number) for number in self._many(2)],
             "notification": {
                 "id": "n1",
                 "event": text("held"),
@@ -166,71 +154,7 @@ class World:
                 "delivered_at": None,
             },
             "why": {"code": "held", "text": text("Effect notify is uncertain: say whether it happened.")},
-            "artifacts": [self._artifact(number) for number in self._many(2)],
-        }
-
-    def _attempt(self, number: int) -> Json:
-        text = self._text
-        return {
-            "attempt": number,
-            "fence": number,
-            "worker": text("w0-e1"),
-            "pid": 4000 + number,
-            "epoch": 1,
-            "started_at": at(-100),
-            "heartbeat_at": at(-60),
-            "ended_at": at(-50),
-            "end_reason": text("worker lost"),
-            "late_result": text("too late") if number == 1 else None,
-            "late_result_chars": 8 if number == 1 else None,
-            "traceback": text('Traceback\n  File "probe.py", line 7\nValueError: no text'),
-        }
-
-    def _stage(self, number: int) -> Json:
-        return {
-            "node": self._text(STAGES[number % 4]),
-            "step": number + 1,
-            "attempt": 1 + number // 2,
-            "pid": 4001,
-            "started_at": at(-90 + number),
-            "completed_at": at(-88 + number),
-            "checkpoint_id": self._text("1f0cafe0-0000-6000-8001"),
-            "output_hash": self._text("sha256:ab12cd34ef56"),
-        }
-
-    def _effect(self, number: int) -> Json:
-        text = self._text
-        return {
-            "key": f"{text('job/notify')}/{number}",
-            "name": text("notify"),
-            "node": text("report"),
-            "step": 4,
-            "policy": "at_most_once",
-            "state": "uncertain" if number == 0 else "confirmed",
-            "request": {text("to"): text("legal@example.com")},
-            "attempt": 1,
-            "intents": 1,
-            "intent_at": at(-55),
-            "settled_at": None if number == 0 else at(-54),
-            "settled_by": None if number == 0 else text("worker"),
-            "outcome": None if number == 0 else {text("id"): text("42")},
-            "proof": None if number == 0 else text("mail 42"),
-        }
-
-    def _artifact(self, number: int) -> Json:
-        text = self._text
-        return {
-            "artifact_id": f"art_{number}",
-            "filename": text("clauses.csv" if number == 0 else "clauses.pdf"),
-            "kind": text("table"),
-            "mime_type": "text/csv" if number == 0 else "application/pdf",
-            "size_bytes": 2048 * (number + 1),
-            "sha256": text("ab" * 32),
-            "title": text("Clauses"),
-            "caption": text("one a line"),
-            "attempt": 1,
-            "created_at": at(-70),
-            "removed_at": None,
+            "artifacts": [artifact(text, number) for number in self._many(2)],
         }
 
     def _queues(self) -> Json:

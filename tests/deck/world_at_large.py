@@ -1,10 +1,6 @@
 """What a ``World`` tells of the server itself: what is kept, and when jobs would be done."""
 
-from collections.abc import Callable
-from typing import Any
-
-Json = dict[str, Any]
-Text = Callable[[str], str]
+from .world_of_a_job import Json, Text
 
 
 def storage(text: Text) -> Json:

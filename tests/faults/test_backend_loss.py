@@ -10,7 +10,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running_backend import Frame, RunningBackend, wait_until
+from event_frames import Frame
+from running_backend import RunningBackend, wait_until
 
 STAGES = [{"name": f"s{number}", "seconds": 0.3} for number in range(5)]
 NAMES = [stage["name"] for stage in STAGES]

@@ -4,8 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from event_frames import Frame, frames_of
 from jobdeck_backend.api import recovery_schemas as schemas
-from running_backend import JOBS, Frame, RunningBackend, frames_of, wait_until
+from running_backend import JOBS, RunningBackend, wait_until
 
 DRILLS = "/v1/ops/drills"
 STAGES = [{"name": "first"}, {"name": "long", "seconds": 1.5}, {"name": "last", "seconds": 0.2}]

@@ -15,10 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 from conformance.calling import Caller
+from event_frames import Frame
 from jobdeck_backend.store.engine import Database
 from jobdeck_backend.store.migrate import migrate
 from postgres_server import PASSWORD, PostgresServer
-from running_backend import JOBS, Frame, RunningBackend, wait_until
+from running_backend import JOBS, RunningBackend, wait_until
 
 STAGES = [{"name": f"s{number}", "seconds": 0.4, "events": 4} for number in range(5)]
 NAMES = [stage["name"] for stage in STAGES]

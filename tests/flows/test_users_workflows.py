@@ -155,6 +155,10 @@ def test_a_graph_of_messages_takes_text(backend) -> None:
             json.dumps({"times": 2} | dict.fromkeys(map(str, range(9_000)))),
             "does not know 0, 1, 10, 100, 1000 and 8,995 others",
         ),
+        (
+            json.dumps({"question": "why", **dict.fromkeys("abcdef")}),
+            "does not know a, b, c, d, e and 1 other;",
+        ),
         ("[" * 100_000, "needs times"),
     ],
     ids=lambda one: one[:40],

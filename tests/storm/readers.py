@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from tests.running_backend import JOBS, Frame, frames_of
+from tests.event_frames import Frame, frames_of
+from tests.running_backend import JOBS
 
 RETRY_S = 0.1
 RESET = struct.pack("ii", 1, 0)

@@ -25,6 +25,7 @@ from jobdeck_tui.core.connection import Connection, Truth
 from jobdeck_tui.core.dask_words import WITHOUT_BACKEND
 from jobdeck_tui.core.errands import Errands
 from jobdeck_tui.core.event_feed import EventFeed
+from jobdeck_tui.core.fuse import Fuse
 from jobdeck_tui.core.job_list import JobList
 from jobdeck_tui.core.jobs import JobSet
 from jobdeck_tui.core.reading import Reading
@@ -41,9 +42,7 @@ if TYPE_CHECKING:
     from jobdeck_tui.client.recovery import RecoveryPlan
     from jobdeck_tui.client.workers import Failure
     from jobdeck_tui.core.config import SavedView
-    from jobdeck_tui.core.drill_words import Fault
 
-ARMED_SECONDS = 30.0
 DRILLS_KEPT_MAX = 50
 NOTICE_SECONDS = 8.0
 REPLACED = "Other records answer there than before, of another server or a restored copy: all was read anew."
@@ -104,6 +103,7 @@ class Deck:
         }
         self.histories: dict[str, FilterHistory] = {}
         self.drills: dict[str, Drill] = {}
+        self.fuse = Fuse(monotonic)
         self.dashboard_url = ""
         """Dask's dashboard as it was named; empty: the one that the server names."""
         self.without_backend = False
@@ -127,7 +127,6 @@ class Deck:
         self._shown_since: float | None = None
         self.fresh = True
         self._changed: set[str] = set()
-        self._armed: tuple[Fault, float] | None = None
 
     # Facts from the client
 
@@ -203,7 +202,12 @@ class Deck:
         for dropped in self.acts.drop_pending("not sent: other records answer now"):
             self.take_act(dropped)
         self.keep_jobs(())
+        self.choices.clear()
+        self.feed.forget(self.now())
+        self.trends = Trends()
+        self.agreement.forget()
         self.drills.clear()
+        self.fuse.disarm()
         self.overview = self.cluster = self.plan = None
         self.queues, self.failures, self.audit = Reading(), Reading(), Reading()
         self.say(REPLACED, "warn", REPLACED_SECONDS)
@@ -358,27 +362,6 @@ class Deck:
     def filter_history(self, name: str) -> FilterHistory:
         """The filters that were used in one place."""
         return self.histories.setdefault(name, FilterHistory())
-
-    # Drills
-
-    def arm(self, fault: "Fault") -> None:
-        """Arms a fault for half a minute."""
-        self._armed = (fault, self.monotonic() + ARMED_SECONDS)
-
-    def disarm(self) -> None:
-        """Takes the arming back."""
-        self._armed = None
-
-    @property
-    def armed(self) -> "Fault | None":
-        """The armed fault, while its fuse lasts."""
-        if self._armed is not None and self._armed[1] <= self.monotonic():
-            self._armed = None
-        return self._armed[0] if self._armed else None
-
-    def armed_left(self) -> float | None:
-        """Seconds the arming still lasts; None when nothing is armed."""
-        return self._armed[1] - self.monotonic() if self.armed is not None and self._armed else None
 
 
 def _with_process(worker: DaskWorker, told: DaskWorker | None) -> DaskWorker:

@@ -3,7 +3,6 @@
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 from jobdeck_tui.app import DeckApp
 from jobdeck_tui.client import credentials
@@ -34,8 +33,7 @@ def open_deck(opening: Opening) -> int:
 def _reaching(opening: Opening) -> Reaching:
     """How to come to what is to be seen: a ``dask_dashboard`` without a server is looked at alone."""
     url = opening.profile.url
-    if url and opening.profile.token_file:
-        credentials.keep_in(url, Path(opening.profile.token_file))
+    credentials.keep_in(url, opening.profile.token_file)
     if opening.dask_dashboard and url is None:
         return Looking(opening.dask_dashboard)
     return Reaching(url, opening.state_dir)

@@ -12,6 +12,7 @@ from typing import Any
 from jobdeck_backend.api import shapes
 from jobdeck_backend.api.board import Picture
 from jobdeck_backend.api.event_stream import control, farewell
+from jobdeck_backend.api.feed_cursor import FeedCursor
 from jobdeck_backend.api.overview import Overview
 from jobdeck_backend.api.subscription import Subscription
 from jobdeck_backend.api.unlogged import UnloggedChanges
@@ -47,6 +48,7 @@ class Feed(Loop):
         self._unlogged = UnloggedChanges()
         self._last_act = 0
         self._mark = ""
+        """Of the history that is told of; empty until an epoch has begun."""
         self._overview_due = 0.0
         self.dropped = 0
         """Subscribers that were too slow, since the start."""
@@ -149,16 +151,16 @@ class Feed(Loop):
         with self._database.read() as tx:
             return epochs.newest_mark(tx)
 
-    def _exists(self, cursor: str) -> bool:
-        place, _, mark = cursor.partition("@")
+    def _exists(self, text: str) -> bool:
+        cursor = FeedCursor.parse(text)
         with self._database.read() as tx:
-            return epochs.has_mark(tx, mark) and places.exists(tx, place)
+            return epochs.has_mark(tx, cursor.mark) and places.exists(tx, cursor.place)
 
     def _missed(self, after: str) -> tuple[str, list[str]]:
         """The log's end, and the jobs it tells of since ``after``, with all unfinished ones: what Dask and the
         forecast said of those meanwhile is in no log."""
         with self._database.read() as tx:
-            told = places.jobs_with_news(tx, after.partition("@")[0])
+            told = places.jobs_with_news(tx, FeedCursor.parse(after).place)
             return places.end(tx), [*{*told, *self._board.picture_in(tx, max_age_s=0.0).states}]
 
     # The pass.
@@ -209,7 +211,7 @@ class Feed(Loop):
         views, at = self._board.load(job_ids), now()
         if to_all:
             self._unlogged.sent({view.source.job_id: view.state for view in views})
-        cursor = b"" if place is None else f"id: {place}@{self._mark}\n".encode()
+        cursor = b"" if place is None else f"id: {FeedCursor(place, self._mark)}\n".encode()
         return cursor + control("jobs", {"jobs": [shapes.job_row(view, at) for view in views]})
 
     async def _send_acts(self) -> None:

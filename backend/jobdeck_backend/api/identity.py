@@ -94,8 +94,8 @@ class Identified:
         if named is None or asking.may(Role.VIEWER if looks else Role.OPERATOR):
             return
         job_id = named[1]
-        found = await serving.look(lambda tx: admissions.owner_of(tx, job_id))
-        if found != (asking.owner,):  # one answer to both, whatever else is wrong with the request
+        owner = await serving.look(lambda tx: admissions.owner_of(tx, job_id))
+        if owner != asking.owner:  # one answer to both, whatever else is wrong with the request
             raise _no_such_job(job_id, path)
 
     async def _record_denial(self, asking: Principal, act: str, serving: Services) -> None:

@@ -51,6 +51,7 @@ class NewJob:
     @property
     def is_plain(self) -> bool:
         """Whether its admission depends on no other job."""
+        # Whose a thread is, its first job says; and a job's own id names its thread, too.
         names_thread = self.owner is not None and (self.thread_id or self.job_id)
         return not (self.after or self.strict or names_thread)
 

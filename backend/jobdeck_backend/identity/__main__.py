@@ -1,16 +1,12 @@
 """``python -m jobdeck_backend.identity``: print a token of jobdeck's own, signed with its own secret."""
 
-import sys
-
 import click
-from pydantic import ValidationError
 
 from jobdeck_backend.clock import now
-from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.identity.keys import own_secret
-from jobdeck_backend.identity.principal import OWNER_CHARS_MAX, Principal, Role
+from jobdeck_backend.identity.principal import Principal, Role
 from jobdeck_backend.identity.tokens import make_token
-from jobdeck_backend.settings import Settings, what_is_wrong
+from jobdeck_backend.starting import read_settings, run
 
 HOUR_S = 3600.0
 
@@ -21,17 +17,14 @@ HOUR_S = 3600.0
 @click.option("--hours", type=click.FloatRange(0, 24 * 366, min_open=True), default=12.0)
 def command(subject: str, roles: tuple[str, ...], hours: float) -> None:
     """Print the token. The state directory and the secret are the environment's."""
-    try:
-        settings = Settings()
-    except ValidationError as error:
-        raise click.UsageError(what_is_wrong(error)) from None
+    settings = read_settings()
     if not hours > 0:  # click takes what is no number for one within any range
         raise click.UsageError("--hours is to be a number")
     if settings.auth_keys is not None:
         raise click.UsageError("JOBDECK_AUTH_KEYS names another issuer: ask it for a token")
     principal = Principal(settings.auth_issuer, subject, frozenset(map(Role, roles)), now() + hours * HOUR_S)
-    if not subject.strip() or not subject.isprintable() or len(principal.owner) > OWNER_CHARS_MAX:
-        raise click.UsageError("a subject is a printable name of at most 100 characters")
+    if (objection := principal.objection()) is not None:
+        raise click.UsageError(f"nobody can be named so: {objection}")
     print(
         make_token(
             own_secret(settings),
@@ -42,17 +35,5 @@ def command(subject: str, roles: tuple[str, ...], hours: float) -> None:
     )
 
 
-def main() -> None:
-    """Run the command; what cannot be is one sentence and an exit code."""
-    try:
-        command.main(standalone_mode=False)
-    except click.ClickException as error:
-        click.echo(f"jobdeck: {error.format_message().removesuffix('.')}.", err=True)
-        sys.exit(error.exit_code)
-    except StartRefused as refused:
-        click.echo(f"jobdeck: {refused.message}", err=True)
-        sys.exit(refused.exit_code)
-
-
 if __name__ == "__main__":
-    main()
+    run(command, "jobdeck token")

@@ -32,6 +32,14 @@ class Principal:
         """As records name it: an issuer has no blank in it, so that two callers never share a name."""
         return f"{self.subject} {self.issuer}"
 
+    def objection(self) -> str | None:
+        """Why records cannot name anybody so; None where they can."""
+        if not self.subject.strip() or not self.subject.isprintable():
+            return "the subject is no printable name"
+        if len(self.owner) > OWNER_CHARS_MAX:
+            return f"issuer and subject have more than {OWNER_CHARS_MAX - 1} characters together"
+        return None
+
     def may(self, role: Role) -> bool:
         """Whether it has a role; whoever acts or drills sees, too."""
         return role in self.roles or (role is Role.VIEWER and bool(self.roles))

@@ -8,7 +8,7 @@ import jwt
 from jobdeck_backend.clock import LATEST, now
 from jobdeck_backend.errors import NotAllowed, TokenExpired, TokenInvalid
 from jobdeck_backend.identity.keys import Keys
-from jobdeck_backend.identity.principal import OWNER_CHARS_MAX, Principal, roles_of
+from jobdeck_backend.identity.principal import Principal, roles_of
 
 LEEWAY_S = 5.0
 """By which an issuer's clock may be ahead."""
@@ -79,12 +79,12 @@ class Verifier:
 
     def _principal(self, claims: dict[str, Any]) -> Principal:
         subject = claims.get("sub")
-        if not isinstance(subject, str) or not subject.strip() or not subject.isprintable():
-            raise NotAllowed("the token names no subject: nobody is verified by it")
         roles = roles_of(claims.get(self._roles_claim))
-        principal = Principal(self._issuer, subject, roles, float(claims["exp"]))
-        if len(principal.owner) > OWNER_CHARS_MAX:
-            raise NotAllowed(f"issuer and subject have more than {OWNER_CHARS_MAX} characters together")
+        principal = Principal(
+            self._issuer, subject if isinstance(subject, str) else "", roles, float(claims["exp"])
+        )
+        if (objection := principal.objection()) is not None:
+            raise NotAllowed(f"the token names nobody: {objection}; nothing was done")
         return principal
 
 

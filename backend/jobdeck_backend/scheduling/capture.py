@@ -78,9 +78,10 @@ class ExecutionArtifacts:
     def keep_text(self, path: str, text: str, *, title: str) -> str:
         """Write a text to a file in the directory and declare it; answers its path. Raises ``JobStopped``.
 
-        One that begins as other files do is written as JSON."""
+        One that begins as no file of text may, a page for example, is written as JSON.
+        """
         if lie(text[:HEAD_BYTES].encode(), _promised(path, None)):
-            path, text = f"{path}.json", json.dumps(text)  # a page, say, that no file of text may be
+            path, text = f"{path}.json", json.dumps(text)
         file = self.directory / path
         try:
             file.parent.mkdir(exist_ok=True)

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from jobdeck_backend import __version__
 from jobdeck_backend.clock import now
 from jobdeck_backend.errors import StartRefused, Unavailable
-from jobdeck_backend.settings import Settings
+from jobdeck_backend.settings import Settings, what_is_wrong
 from jobdeck_backend.store.trouble import cause_of
 from jobdeck_backend.workflows import registry
 
@@ -64,9 +64,7 @@ def _environment_problem() -> str | None:
     try:
         place = _settings().database_place
     except ValidationError as error:
-        wrong = error.errors(include_input=False)[0]
-        name = "".join(f"JOBDECK_{one}: ".upper() for one in wrong["loc"])
-        return f"its settings cannot be used ({name}{wrong['msg']})"
+        return f"its settings cannot be used ({what_is_wrong(error)})"
     exists = not isinstance(place, Path) or place.exists()  # opening it would make one
     return None if exists else "there is no database where its environment says"
 
@@ -101,9 +99,7 @@ async def examine(
     try:
         async with asyncio.timeout(EXAMINE_S):
             answers = await client.run(
-                *(_portable(), __version__, database_id, tuple(workflows)),
-                workers=[address],
-                on_error="return",
+                _portable(), __version__, database_id, workflows, workers=[address], on_error="return"
             )
     except (TimeoutError, OSError):
         return None

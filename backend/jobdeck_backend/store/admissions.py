@@ -1,4 +1,4 @@
-"""What admissions are counted by: unfinished ones, recent ones, strict ones."""
+"""What admissions are counted by, unfinished, recent or strict ones; and whose they are."""
 
 from collections.abc import Sequence
 
@@ -30,10 +30,10 @@ def unfinished_of(tx: Connection, owner: str | None) -> int:
     return int(tx.execute(_UNFINISHED.where(_is_of(owner))).scalar_one())
 
 
-def owner_of(tx: Connection, job_id: str) -> tuple[str | None] | None:
-    """Whose a job is, which may be nobody's; None where there is no such job."""
-    row = tx.execute(_OWNER, {"id": job_id}).first()
-    return None if row is None else (row[0],)
+def owner_of(tx: Connection, job_id: str) -> str | None:
+    """Whose a job is; None where it is nobody's, or there is none."""
+    owner: str | None = tx.execute(_OWNER, {"id": job_id}).scalar()
+    return owner
 
 
 def known_ids(tx: Connection, job_ids: Sequence[str], owner: str | None) -> set[str]:

@@ -149,9 +149,8 @@ def _upgrade(database: Database) -> None:
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
     if database.path is None:
-        create_checkpoint_tables(
-            database
-        )  # not part of a transaction, so first: done means that all is there
+        # Not part of a transaction, so first: done means that all is there.
+        create_checkpoint_tables(database)
     with database.write() as tx:
         config.attributes["connection"] = tx
         command.upgrade(config, "head")

@@ -53,9 +53,8 @@ def give_back(tx: Connection) -> int:
         return 0
     before = _pages(driver)
     for _ in range(min(PAGES_AT_A_TIME, int(driver.execute("PRAGMA freelist_count").fetchone()[0]))):
-        driver.execute(
-            "PRAGMA incremental_vacuum(1)"
-        )  # this driver steps it once, whatever number it is given
+        # This driver steps it once, whatever number it is given.
+        driver.execute("PRAGMA incremental_vacuum(1)")
     return (before - _pages(driver)) * int(driver.execute("PRAGMA page_size").fetchone()[0])
 
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from jobdeck_backend.plural import plural
+
 TEXT_FIELDS = (
     "input",
     "input_message",
@@ -68,7 +70,7 @@ def _check(schema: Mapping[str, Any], fields: Mapping[str, Any], given: Mapping[
 
 def _first(names: list[str]) -> str:
     named = ", ".join(name[:NAME_SHOWN_CHARS] for name in names[:NAMES_SHOWN])
-    return f"{named} and {len(names) - NAMES_SHOWN:,} others" if len(names) > NAMES_SHOWN else named
+    return f"{named} and {plural(len(names) - NAMES_SHOWN, 'other')}" if len(names) > NAMES_SHOWN else named
 
 
 def _text_field(schema: Mapping[str, Any], fields: Mapping[str, Any]) -> str | None:

@@ -25,9 +25,7 @@ def output_schema(graph: Pregel[Any, Any, Any, Any]) -> dict[str, Any]:
 
 def _schema(declared: Any, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Field by field for a ``TypedDict``: pydantic refuses a whole one that is ``typing``'s before Python 3.12."""
-    if hasattr(
-        declared, "__required_keys__"
-    ):  # of ``typing``, or of ``typing_extensions`` as LangGraph's own
+    if hasattr(declared, "__required_keys__"):  # of ``typing``, or as LangGraph's of ``typing_extensions``
         hints = get_type_hints(declared, include_extras=True)
         fields = {name: _field(name, hint) for name, hint in hints.items()}
         return {"type": "object", "properties": fields, "required": sorted(declared.__required_keys__)}

@@ -64,7 +64,7 @@ def _offline(pilot: Pilot[int], clock: Clock) -> None:
 
 
 def _denied(pilot: Pilot[int], clock: Clock) -> None:
-    program(pilot).deck.connection.denied(clock.monotonic(), clock.wall(), 401)
+    program(pilot).deck.connection.denied(clock.monotonic(), clock.wall(), 401, "the token has expired")
 
 
 def _stale(_pilot: Pilot[int], clock: Clock) -> None:

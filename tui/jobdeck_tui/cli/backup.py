@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import click
@@ -13,6 +11,7 @@ from jobdeck_tui.client.instance import running_instance
 from jobdeck_tui.client.saving import Saving
 from jobdeck_tui.text.format import plural
 
+from .backend_program import run_program
 from .exits import FAILED, Exit
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
@@ -66,14 +65,6 @@ def _copy(directory: Path, file: Path, force: bool) -> dict[str, object]:  # noq
         raise FileExistsError(file)
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "jobdeck_backend.upkeep", str(directory), str(part)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise Exit(done.returncode, done.stderr.strip().removeprefix("jobdeck: "))
+    told = run_program("upkeep", str(directory), str(part))
     part.replace(file)
-    return dict(json.loads(done.stdout))
+    return dict(json.loads(told))

@@ -73,10 +73,8 @@ def _target(server: str | None, state_dir: Path | None, profile: str | None) -> 
     name = profile or config.profile
     found = config.profiles.get(name)
     if found is not None:
-        url = found.url and found.url.rstrip("/")
-        if url and found.token_file:
-            credentials.keep_in(url, Path(found.token_file))
-        return Target(url, state_dir, found)
+        credentials.keep_in(found.url, found.token_file)
+        return Target(found.url, state_dir, found)
     if not name:
         return Target(None, state_dir)
     known = ", ".join(config.profiles) or f"none, see {path}"

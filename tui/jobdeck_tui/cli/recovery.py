@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +14,8 @@ from jobdeck_tui.client.recovery import AppliedPlan, Fsck, RecoveryPlan
 from jobdeck_tui.core.recovery_words import evidence_words, owner_words
 from jobdeck_tui.text.format import padded, plural
 
-from .exits import FAILED, OK, Exit
+from .backend_program import run_program
+from .exits import FAILED, OK
 from .options import Target, json_option, target_options
 from .output import print_json, print_line
 
@@ -93,16 +92,7 @@ def _check_at_rest(directory: Path) -> object:
     Raises:
         Exit: the database cannot be read.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "jobdeck_backend.recovery", str(directory)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode not in (OK, FAILED):
-        raise Exit(done.returncode, done.stderr.strip().removeprefix("jobdeck: "))
-    return json.loads(done.stdout)
+    return json.loads(run_program("recovery", str(directory), fine=(OK, FAILED)))
 
 
 def _fsck_lines(found: Fsck) -> Iterator[str]:

@@ -1,15 +1,12 @@
 """``token``: one that says who somebody is to a server that asks, made with the server's own secret."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import click
 
 from jobdeck_tui.client.instance import default_state_dir
 
-from .exits import Exit
+from .backend_program import run_program
 
 ROLES = ("viewer", "operator", "drill")
 
@@ -34,14 +31,6 @@ ROLES = ("viewer", "operator", "drill")
 def token_command(*, name: str, roles: tuple[str, ...], hours: float, state_dir: Path | None) -> None:
     """Print a token for NAME that a server with --auth takes: as JOBDECK_TOKEN, or in a profile's file."""
     named = [f"--role={role}" for role in roles]
-    done = subprocess.run(
-        [sys.executable, "-m", "jobdeck_backend.identity", *named, f"--hours={hours}", "--", name],
-        env={**os.environ, "JOBDECK_STATE_DIR": str(state_dir or default_state_dir())},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise Exit(done.returncode, done.stderr.strip().removeprefix("jobdeck: "))
-    click.echo(done.stdout.strip())
+    place = str(state_dir or default_state_dir())
+    told = run_program("identity", *named, f"--hours={hours}", "--", name, JOBDECK_STATE_DIR=place)
+    click.echo(told.strip())

@@ -10,9 +10,10 @@ TOKEN_CHARACTERS_MAX = 16_384
 _files: dict[str, Path] = {}
 
 
-def keep_in(url: str, file: Path) -> None:
-    """Say which file holds the token for one server; it is sent to no other."""
-    _files[url.rstrip("/")] = file
+def keep_in(url: str | None, file: str) -> None:
+    """Say which file, if any, holds the token for one server; it is sent to no other."""
+    if url and file:
+        _files[url] = Path(file)
 
 
 def token_for(url: str) -> str:

@@ -78,10 +78,11 @@ def left_seconds(job: Job, now: float) -> float | None:
 def progress(job: Job) -> str:
     """Write the stage a job is in and how many it completed, ``report 3/4``; empty before the first."""
     total = f"/{job.stages_total}" if job.stages_total is not None else ""
-    if job.stage is None:
-        stages = f"{job.stages_done}{total} stages" if total else plural(job.stages_done, "stage")
-        return stages if job.stages_done else ""
-    return f"{job.stage} {job.stages_done}{total}"
+    if job.stage is not None:
+        return f"{job.stage} {job.stages_done}{total}"
+    if not job.stages_done:
+        return ""
+    return f"{job.stages_done}{total} stages" if total else plural(job.stages_done, "stage")
 
 
 def note(job: Job) -> str:

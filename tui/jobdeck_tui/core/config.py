@@ -130,7 +130,7 @@ def _profile(table: "_Table") -> Profile | None:
         return None
     profile = Profile(
         name=table.name,
-        url=url or None,
+        url=url.rstrip("/") or None,
         environment=table.take("environment", str, "")[:NAME_CHARACTERS_MAX],
         read_only=table.take("read_only", bool, default=False),
         grace_seconds=_grace(table, None),

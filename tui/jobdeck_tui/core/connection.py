@@ -91,10 +91,10 @@ class Connection:
         self._attempt += 1
         self._retry_at, self.reason = now + retry_in, reason
 
-    def denied(self, now: float, wall: float, status: int) -> None:
-        """The server refused who we are (HTTP 401 or 403)."""
-        advice = ": JOBDECK_TOKEN says who you are" if status == 401 else ""
-        self.lost(now, wall, f"the server answered {status}{advice}", 0.0)
+    def denied(self, now: float, wall: float, status: int, reason: str) -> None:
+        """The server refused who we are (HTTP 401 or 403), or that could not be said to it (401)."""
+        advice = "; JOBDECK_TOKEN, or a profile's token_file, says who you are" if status == 401 else ""
+        self.lost(now, wall, reason.removesuffix(".") + advice, 0.0)
         self._denied = status
 
     def truth(self, now: float) -> Truth:

@@ -39,6 +39,12 @@ class EventFeed:
             self._read_oldest()
             self.filtered.update(now)
 
+    def forget(self, now: float) -> None:
+        """Begins anew: what was told is of other records. ``now`` in Unix seconds."""
+        self._waiting = PackedTexts()
+        self.every.clear()
+        self.filtered.update(now)
+
     @property
     def unread(self) -> int:
         """How many wait to be read."""

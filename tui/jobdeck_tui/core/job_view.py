@@ -211,7 +211,7 @@ def record_rows(detail: JobDetail) -> list[Row]:
         ("version", str(job.version)),
         ("callback", callback_words(detail.notification)),
     )
-    rows += [[(f" {name:<14} ", "faint"), (value, "")] for name, value in facts_of]
+    rows += [_fact(name, value) for name, value in facts_of]
     rows += [
         [],
         [(" ATTEMPTS", "strong")],
@@ -277,8 +277,12 @@ def _text_rows(text: str) -> Iterator[Row]:
     return ([(f"     {line}", "faint")] for line in text.split("\n"))
 
 
+def _fact(name: str, value: str) -> Row:
+    return [(f" {name:<14} ", "faint"), (value, "")]
+
+
 def _request(name: str, value: object) -> Row:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     if value is None:
-        text = NONE
-    return [(f" {name:<14} ", "faint"), (text[:2000], "")]
+        return _fact(name, NONE)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return _fact(name, text[:2000])

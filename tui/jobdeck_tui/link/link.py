@@ -127,18 +127,20 @@ class Link:
         if isinstance(item, feed.Lost):
             self._take_loss(item)
             return
-        log.info("feed open%s", ", resumed" if item.resumed else ", other records" * item.replaced)
+        if item.resumed:
+            log.info("feed open, resumed")
+            return
+        log.info("feed open, other records" if item.replaced else "feed open")
         if item.replaced:
             self._wire.deck.begin_anew()
-        if not item.resumed:
-            self._listing.begin()
+        self._listing.begin()
 
     def _take_loss(self, lost: "Lost") -> None:
         deck = self._wire.deck
         now, wall = deck.monotonic(), deck.now()
         log.warning("feed lost: %s", lost.reason)
         if lost.denied is not None:
-            deck.connection.denied(now, wall, lost.denied.status)
+            deck.connection.denied(now, wall, lost.denied.status, lost.reason)
         else:
             reason = self._reach.trouble() or lost.reason
             deck.connection.lost(now, wall, reason, lost.retry_in)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.actions import parse
 from textual.binding import Binding, BindingType
 
 from jobdeck_tui.client.models import Job
@@ -70,9 +71,10 @@ class ActingScreen(DeckScreen):
         """Acts that no target's state allows are not offered; pressing one anyway says why not."""
         if super().hides(binding):
             return True
-        if binding.action != "grant" and not binding.action.startswith("act("):
+        _, action, parameters = parse(binding.action)
+        if action not in {"act", "grant"}:
             return False
-        act = Act(binding.action.removeprefix("act('").removesuffix("')"))
+        act = Act(parameters[0] if parameters else action)
         now, jobs = self.deck.now(), self._seen()
         if act is Act.GRANT and (len(jobs) != 1 or jobs[0].finished):
             return True  # of one that has ended a resume asks for it
@@ -137,7 +139,7 @@ class ActingScreen(DeckScreen):
         if len(found.eligible) > TYPED_OVER:
             self._ask_the_server(act, found.eligible, notes)
             return
-        question = Question(act.value, _listed(found.eligible), notes, with_reason=True)
+        question = Question(act.value, _as_targets(found.eligible), notes, with_reason=True)
         self.app.push_screen(question, partial(self._answered, act, found.eligible, question))
 
     def _ask_the_server(self, act: Act, jobs: Sequence[Job], notes: Sequence[str]) -> None:
@@ -156,7 +158,7 @@ class ActingScreen(DeckScreen):
             else:
                 asked = f"{act.value.capitalize()} {plural(len(can), 'job')}?"
                 question = TypedQuestion(
-                    asked, str(len(can)), [*notes, answer.words], targets=_listed(can), with_reason=True
+                    asked, str(len(can)), [*notes, answer.words], targets=_as_targets(can), with_reason=True
                 )
                 self.app.push_screen(question, partial(self._answered, act, can, question))
 
@@ -300,5 +302,5 @@ class ActingScreen(DeckScreen):
         self.flush()
 
 
-def _listed(jobs: Sequence[Job]) -> list[str]:
+def _as_targets(jobs: Sequence[Job]) -> list[str]:
     return [f"{short_id(job.job_id, LISTED_ID_CELLS)}  {job.workflow}  {job.state}" for job in jobs]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual._styles_cache import StylesCache
+from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -115,7 +116,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
         """Frames the screen where acts reach production, or a fault is armed; whether that has just changed."""
         before = self.classes
         self.set_class(self.deck.guarded, "-guarded")
-        self.set_class(self.deck.armed is not None, "-armed")
+        self.set_class(self.deck.fuse.fault is not None, "-armed")
         return self.classes != before
 
     def sure(
@@ -148,7 +149,7 @@ class DeckScreen(Screen[None], inherit_bindings=False):
     def hides(self, binding: Binding) -> bool:
         """Whether the key line leaves a binding out: it would do nothing for what is chosen now, or no act may go
         out, as the lines above say. Pressing it anyway says why not."""
-        return binding.action.partition("(")[0] in SENT and bool(self.deck.refusal())
+        return parse(binding.action)[1] in SENT and bool(self.deck.refusal())
 
     def puts_first(self, binding: Binding) -> bool:  # noqa: ARG002
         """Whether the key line shows a binding before all others: what is chosen needs just this."""

@@ -3,6 +3,7 @@
 import os
 from typing import ClassVar
 
+from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -171,11 +172,10 @@ class ClusterScreen(DeckScreen):
         worker = self._worker()
         if self.deck.without_backend:
             return binding.action not in {"dashboard", "help", "leave_program"}
-        if binding.action.startswith("ask(") and (
-            worker is None or objection_to(binding.action[5:-2], worker)
-        ):
-            return True
-        return (binding.action == "log" and worker is None) or super().hides(binding)
+        _, action, parameters = parse(binding.action)
+        if worker is None:
+            return action in {"ask", "log"} or super().hides(binding)
+        return (action == "ask" and bool(objection_to(str(parameters[0]), worker))) or super().hides(binding)
 
     def action_choose(self, step: int) -> None:
         """Chooses another worker."""

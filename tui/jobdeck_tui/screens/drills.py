@@ -59,9 +59,9 @@ class DrillsScreen(DeckScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Inject only what is armed."""
         if action == "inject":
-            return self.deck.armed is not None
+            return self.deck.fuse.fault is not None
         if action == "arm":
-            return self.deck.armed is None
+            return self.deck.fuse.fault is None
         if action == "heal":
             return self._open_drill() is not None
         if action == "export":
@@ -82,7 +82,7 @@ class DrillsScreen(DeckScreen):
             explain = shown is None or (
                 shown.fault != found[self._chosen].name and self.size.height >= EXPLAINED_FROM_ROWS
             )
-            rows += fault_rows(found, self._chosen, deck.armed_left(), pane.line_width, explain=explain)
+            rows += fault_rows(found, self._chosen, deck.fuse.left(), pane.line_width, explain=explain)
         pane.set_class(not deck.drills, "-alone")
         pane.show(rows)
         self.query_one("#drill", TextPane).show(self._drill())
@@ -124,7 +124,7 @@ class DrillsScreen(DeckScreen):
     def action_choose(self, step: int) -> None:
         """Chooses another fault; what was armed no longer is."""
         self._chosen = max(0, min(self._chosen + step, len(self._faults()) - 1))
-        self.deck.disarm()
+        self.deck.fuse.disarm()
         self.flush()
 
     def action_arm(self) -> None:
@@ -134,21 +134,21 @@ class DrillsScreen(DeckScreen):
         elif objection := self._objection():
             self.program.tell(objection, severity="error")
         else:
-            self.deck.arm(self._faults()[self._chosen])
+            self.deck.fuse.arm(self._faults()[self._chosen])
         self.flush()
 
     def action_inject(self) -> None:
         """Asks for the fault's name, then injects it."""
-        fault = self.deck.armed
+        fault = self.deck.fuse.fault
         if fault is None:
             return
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 (Textual's callback)
-            if yes and self.deck.armed == fault:
+            if yes and self.deck.fuse.fault == fault:
                 self.program.link.errands.start_drill(fault)
             elif yes:
                 self.program.tell("Not injected: the fuse of 30 s had run out. Arm it again.")
-            self.deck.disarm()
+            self.deck.fuse.disarm()
             self._back = 0
 
         def current() -> list[str]:
@@ -163,7 +163,7 @@ class DrillsScreen(DeckScreen):
     def action_worker(self) -> None:
         """Means another worker; what was armed no longer is."""
         self._worker += 1
-        self.deck.disarm()
+        self.deck.fuse.disarm()
         self.flush()
 
     def action_heal(self) -> None:
@@ -185,8 +185,8 @@ class DrillsScreen(DeckScreen):
 
     def action_leave(self) -> None:
         """Disarms what is armed, else goes back."""
-        if self.deck.armed is not None:
-            self.deck.disarm()
+        if self.deck.fuse.fault is not None:
+            self.deck.fuse.disarm()
             self.flush()
         else:
             super().action_leave()

@@ -28,7 +28,7 @@ READING = (
     ("longer than predicted", "it should have ended by now: the forecast says nothing more of it"),
     ("LIVE", "what is shown is now; acts go out only then"),
     ("STALE · RETRY · OFFLINE", "nothing came / connecting again / no server: data as of the time said"),
-    ("DENIED", "the server answered and does not let this deck in"),
+    ("DENIED", "this deck is not let in; the line under the first says why"),
     ("waiting", "its inputs are not ready (jobs it comes after)"),
     ("queued", "ready; the scheduler holds it until a slot is free"),
     ("no-worker", "ready; no worker fits what the task asks for"),

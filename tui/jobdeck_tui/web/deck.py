@@ -4,7 +4,6 @@ import ctypes
 import os
 import signal
 import sys
-from pathlib import Path
 
 from jobdeck_tui.app import DeckApp
 from jobdeck_tui.client import credentials
@@ -20,7 +19,7 @@ def main(arguments: list[str]) -> int:
     url, *options = arguments
     for option in options:
         if option.startswith(TOKEN_FILE):
-            credentials.keep_in(url, Path(option.removeprefix(TOKEN_FILE)))
+            credentials.keep_in(url, option.removeprefix(TOKEN_FILE))
     reaching = Reaching(url)
     app = DeckApp(reaching)
     app.deck.server_words = reaching.words

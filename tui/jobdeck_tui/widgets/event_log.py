@@ -168,7 +168,7 @@ class EventLog(LineView, can_focus=True):
         return max(self._lines.first, self._lines.end - lines)
 
     def _settle(self) -> None:
-        if self.following:
+        if self.following or self._top >= self._lines.end:  # the latter: all that was in view was forgotten
             self._top = self._last_top()
             self._seen_end = self._lines.end
         self._top = max(self._top, self._lines.first)

@@ -51,7 +51,7 @@ class StatusBar(TextLine):
 def _own_badges(deck: "Deck") -> list[Piece]:
     """What this deck is about, and how its clock and the server's differ."""
     pieces: list[Piece] = []
-    if deck.armed_left() is not None:
+    if deck.fuse.left() is not None:
         pieces.append((" DRILL ARMED ", "reverse"))
     if pending := len(deck.acts.unfinished()):
         pieces.append((f" {pending} pending ", "warn"))
