@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 import httpx
+from event_frames import Frame, frames_of
 
-from tests.event_frames import Frame, frames_of
 from tests.running_backend import JOBS
 
 RETRY_S = 0.1
