@@ -47,7 +47,7 @@ def test_a_backup_under_load_starts_elsewhere_and_goes_on(
     over = threading.Event()
 
     def load() -> None:
-        while not over.is_set():
+        while not over.wait(0.02):
             backend.submit({"name": "a", "tokens": 20}, deadline_seconds=1)
 
     loader = threading.Thread(target=load)
