@@ -8,12 +8,13 @@ import ctypes
 import gc
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -71,20 +72,33 @@ def _ask(request: Mapping[str, Any], *descriptors: int) -> Any:
 
 @cache
 def _server() -> socket.socket:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    env = {name: value for name, value in os.environ.items() if not name.startswith("JOBDECK_")}
-    subprocess.Popen(
-        [sys.executable, __file__, str(theirs.fileno())],
-        pass_fds=[theirs.fileno()],
-        env={MARK: "x" * MARK_BYTES, **env},
-        stdin=subprocess.DEVNULL,
-    )
-    theirs.close()
-    return ours
+    """A line to the one server of this run of tests, which whoever comes first has started."""
+    address = f"\0jobdeck-warm-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    while line.connect_ex(address):
+        _start_server(address)
+        time.sleep(LOOK_S)
+    return line
 
 
-def serve(asked: socket.socket) -> None:
-    """Fork whenever asked, until nobody can ask any more; returns in each fork, to be the backend."""
+def _start_server(address: str) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        try:
+            listening.bind(address)
+        except OSError:  # another process of the run has just done it
+            return
+        listening.listen()
+        env = {name: value for name, value in os.environ.items() if not name.startswith("JOBDECK_")}
+        subprocess.Popen(
+            [sys.executable, __file__, str(listening.fileno())],
+            pass_fds=[listening.fileno()],
+            env={MARK: "x" * MARK_BYTES, **env},
+            stdin=subprocess.DEVNULL,
+        )
+
+
+def serve(listening: socket.socket) -> None:
+    """Fork whenever asked, until nobody is left who could ask; returns in each fork, to be the backend."""
     _import_everything()
     gc.collect()
     gc.freeze()
@@ -102,22 +116,36 @@ def serve(asked: socket.socket) -> None:
 
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a killed backend leaves is reaped too
     signal.signal(signal.SIGCHLD, reap)
-    while True:
-        message, descriptors, _, _ = socket.recv_fds(asked, MESSAGE_BYTES_MAX, 3)
-        if not message:
-            sys.exit()
-        request = json.loads(message)
+    for line, request, descriptors in _requests(listening):
         if "poll" in request:
             reap()
-            asked.send(json.dumps(codes.get(request["poll"])).encode())
+            line.send(json.dumps(codes.get(request["poll"])).encode())
             continue
         pid = os.fork()
         if pid == 0:
             _become(request, descriptors)
             return
-        asked.send(json.dumps(pid).encode())
+        line.send(json.dumps(pid).encode())
         for descriptor in descriptors:
             os.close(descriptor)
+    sys.exit()
+
+
+def _requests(listening: socket.socket) -> Iterator[tuple[socket.socket, dict[str, Any], list[int]]]:
+    """What is asked, by whom, and the descriptors sent with it."""
+    lines = [listening.accept()[0]]
+    while lines:
+        ready, _, _ = select.select([listening, *lines], [], [])
+        for line in ready:
+            if line is listening:
+                lines.append(listening.accept()[0])
+                continue
+            message, descriptors, _, _ = socket.recv_fds(line, MESSAGE_BYTES_MAX, 3)
+            if message:
+                yield line, json.loads(message), descriptors
+            else:
+                lines.remove(line)
+    listening.close()  # who comes now has another server started
 
 
 def _import_everything() -> None:
