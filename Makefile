@@ -16,7 +16,7 @@ demo: .venv/run  ## Review this machine's licence texts on an embedded cluster, 
 	@$(BIN)/jobdeck demo
 
 test: .venv/dev  ## Run all tests but those of make faults and make check
-	@$(BIN)/python -m pytest -n 6 --dist worksteal --ignore tests/faults --ignore tests/test_tidy.py
+	@$(BIN)/python -m pytest -n 5 --dist worksteal --ignore tests/faults --ignore tests/test_tidy.py
 
 faults: .venv/dev  ## Run the tests that kill and stop processes (SEED=n or n-m: seeded storms of faults instead)
 	@$(BIN)/python -m $(if $(SEED),tests.storm $(SEED),pytest -n 3 --dist worksteal tests/faults)

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -149,12 +150,15 @@ def _requests(listening: socket.socket) -> Iterator[tuple[socket.socket, dict[st
 
 
 def _import_everything() -> None:
+    import prometheus_client  # noqa: F401
+    from distributed.versions import get_versions
     from jobdeck_backend import __main__ as backend  # noqa: F401
     from jobdeck_backend.scheduling import worker  # noqa: F401  what the fork server goes on to import
     from jobdeck_backend.workflows.registry import WORKFLOWS
 
     for workflow in WORKFLOWS:
         workflow.load()
+    get_versions()
 
 
 def _become(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
@@ -183,3 +187,5 @@ if __name__ == "__main__":
     from jobdeck_backend.__main__ import main
 
     main()
+    threading._shutdown()  # who waits for a thread for ever is seen to
+    os._exit(0)  # an interpreter's end takes everything apart that was imported

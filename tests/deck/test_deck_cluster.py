@@ -112,8 +112,8 @@ def test_a_cluster_that_goes_away_is_said_to_be_gone_and_its_numbers_to_be_old(
                 await until(pilot, lambda: "✔ LIVE" in lines(pilot)[0] and "w0" in screen_text(pilot))
                 await asyncio.to_thread(going.close)
                 await until(pilot, lambda: "↻ RETRY" in lines(pilot)[0] or "✖ OFFLINE" in lines(pilot)[0])
-                for words in ("Data as of", "Dask's dashboard does not answer.", "w0", "ago"):
-                    assert words in screen_text(pilot)
+                told = ("Data as of", "Dask's dashboard does not answer.", "w0", "ago")
+                await until(pilot, lambda: all(words in screen_text(pilot) for words in told))
                 assert "nothing was read yet" not in screen_text(pilot)
 
     asyncio.run(go())

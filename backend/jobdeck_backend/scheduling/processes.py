@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import dask
+import prometheus_client as _for_dasks_pages  # noqa: F401  else imported by each process anew
 from distributed import Scheduler, Worker
+from distributed.versions import get_versions
 
 from jobdeck_backend import logs
 from jobdeck_backend.scheduling import worker as _preloaded  # noqa: F401  LangGraph, the store, the commands
@@ -27,10 +29,12 @@ DASK_CONFIG = {
     "distributed.comm.timeouts.tcp": "12s",  # below 11 s distributed refuses to connect
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "2s",
+    "distributed.admin.tick.interval": "500ms",  # at 20 ms it was most of what an idle process does
 }
 HOST = "127.0.0.1"
 
 dask.config.set(DASK_CONFIG)
+get_versions()  # looked up once: each process tells the scheduler which it has
 for _workflow in WORKFLOWS:
     _workflow.load()
 if Settings().db_url is not None:

@@ -14,7 +14,7 @@ from jobdeck_tui.client.embedded import EmbeddedBackend, last_line
 from jobdeck_tui.client.errors import StartFailed
 from jobdeck_tui.client.instance import await_start, running_instance
 
-from .processes import is_alive, wait_until
+from tests.deck.processes import is_alive, wait_until
 
 
 def test_a_second_deck_attaches_to_the_running_backend_and_leaves_it_running(tmp_path):

@@ -13,8 +13,8 @@ from jobdeck_tui.running import run_on
 from jobdeck_tui.safety import crash_report
 from running_backend import RunningBackend
 
-from .processes import wait_until
-from .pty_terminal import NOBODY, Terminal
+from tests.deck.processes import wait_until
+from tests.deck.pty_terminal import NOBODY, Terminal
 
 RESTORED = (b"\x1b[?1049l", b"\x1b[?25h")
 
