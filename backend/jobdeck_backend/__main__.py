@@ -30,7 +30,7 @@ from jobdeck_backend.errors import StartRefused
 from jobdeck_backend.instance import InstanceLock
 from jobdeck_backend.scheduling.forks import ForkServer
 from jobdeck_backend.scheduling.process_logs import log_path
-from jobdeck_backend.settings import Settings
+from jobdeck_backend.settings import Settings, misspelt
 from jobdeck_backend.starting import read_settings, run
 from jobdeck_backend.workflows import registry
 from jobdeck_backend.workflows.inspection import inspect_workflows
@@ -157,6 +157,13 @@ def install_workflows(settings: Settings) -> None:
         click.echo(logs.printable(" ".join(told.split())), err=True)
 
 
+def tell_misspelt() -> None:
+    """Say which variables look like a setting but are none."""
+    for name, meant in misspelt(os.environ).items():
+        told = f"jobdeck: {name} is no setting and changes nothing; {meant} is one."
+        click.echo(logs.printable(told), err=True)
+
+
 def fork_early(settings: Settings) -> ForkServer | None:
     """The fork server of an embedded cluster, on its way: before anything here has a thread."""
     if settings.scheduler_address is not None:
@@ -243,6 +250,7 @@ def command(*, follow_stdin: bool, auth: bool, no_drills: bool, dask_dashboard: 
     for secret in ("JOBDECK_CALLBACK_SECRET", "JOBDECK_REDIS_URL", "JOBDECK_TOKEN_SECRET", "JOBDECK_TOKEN"):
         os.environ.pop(secret, None)
     logs.configure()
+    tell_misspelt()
     # What jobs were given is nobody else's to read, also in a directory that others may enter.
     os.umask(0o077)
     # The cluster tells of its losses itself; Dask's client would print a traceback for each.

@@ -4,6 +4,8 @@ The command line sets the same variables, so that a worker reads what the server
 passing through Dask.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -12,7 +14,10 @@ from platformdirs import user_state_path
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+PREFIX = "JOBDECK_"
 SQLITE = "sqlite:///"
+ALIKE = 0.75
+"""From which likeness on a name is taken for a misspelt one, as ``difflib`` measures it."""
 
 
 def what_is_wrong(error: ValidationError) -> str:
@@ -27,7 +32,7 @@ def what_is_wrong(error: ValidationError) -> str:
 class Settings(BaseSettings):
     """jobdeck's configuration. Durations end in ``_s`` (seconds), sizes in ``_bytes``."""
 
-    model_config = SettingsConfigDict(env_prefix="JOBDECK_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     host: str = "127.0.0.1"
     port: int = Field(default=8787, ge=0, le=65535)
@@ -202,3 +207,11 @@ class Settings(BaseSettings):
         """Where the records are: the SQLite file, or the URL with its password, for ``Database`` alone."""
         url = None if self.db_url is None else self.db_url.get_secret_value()
         return self.database_path if url is None or url.startswith(SQLITE) else url
+
+
+def misspelt(variables: Iterable[str]) -> dict[str, str]:
+    """Those that are no setting but look like one, and the one that was meant: each would be ignored in silence."""
+    settings = [name.upper() for name in Settings.model_fields]
+    names = {name.removeprefix(PREFIX) for name in variables if name.startswith(PREFIX)}
+    alike = {name: get_close_matches(name, settings, n=1, cutoff=ALIKE) for name in names.difference(settings)}
+    return {PREFIX + name: PREFIX + close[0] for name, close in sorted(alike.items()) if close}

@@ -57,6 +57,24 @@ BAD_TOKENS = {
 }
 
 
+OBJECTIONS = {
+    "no token": "it is no JSON Web Token",
+    "unsigned": "its algorithm is not taken",
+    "another's signature": "its signature is not one of this server's keys",
+    "another issuer": "its issuer is another one",
+    "another audience": "it is for another audience",
+    "no audience": "it lacks one of exp, iss and aud",
+}
+
+
+@pytest.mark.parametrize("given", OBJECTIONS)
+def test_what_is_wrong_with_a_token_is_said_in_words(guarded: RunningBackend, given: str) -> None:
+    header, _ = BAD_TOKENS[given]
+    assert header is not None
+    said = submit(guarded, {"authorization": header}).json()["detail"]
+    assert said == f"the token is not valid here: {OBJECTIONS[given]}; nothing was done"
+
+
 @pytest.mark.parametrize("given", BAD_TOKENS)
 def test_r32_who_was_not_verified_is_told_why_and_nothing_is_stored(
     guarded: RunningBackend, given: str

@@ -68,6 +68,13 @@ def test_a_taken_port_is_refused_by_name(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == {}
 
 
+def test_a_misspelt_setting_is_told_and_changes_nothing(start_backend) -> None:
+    backend = start_backend(JOBDECK_DB_ULR="sqlite:////elsewhere/jobdeck.db", JOBDECK_MINE="1")
+    told = [line for line in backend.log.read_text().splitlines() if "no setting" in line]
+    assert told == ["jobdeck: JOBDECK_DB_ULR is no setting and changes nothing; JOBDECK_DB_URL is one."]
+    assert (backend.state_dir / "jobdeck.db").exists()
+
+
 @pytest.mark.parametrize("where", ["file", "proc"])
 def test_a_directory_that_cannot_be_written_is_refused_by_name(tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("in the way")

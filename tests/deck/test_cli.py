@@ -64,6 +64,13 @@ def test_watch_exits_1_for_a_job_that_did_not_succeed(jobdeck):
     assert " failed" in told.splitlines()[-1]
 
 
+def test_watch_says_once_that_a_job_expired(jobdeck):
+    slow = '{"stages":[{"name":"slow","seconds":5}]}'
+    job_id = jobdeck("submit", "probe", slow, "--deadline-seconds", "1")[0].strip()
+    told, _ = jobdeck("watch", job_id, code=1)
+    assert told.splitlines()[-1] == f"{job_id} expired: deadline passed while running"
+
+
 def test_who_watches_a_job_that_is_held_is_told_that_it_waits_for_a_person(capsys):
     printer = LinePrinter()
     for name in ("recovered", "held"):

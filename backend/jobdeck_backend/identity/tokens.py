@@ -16,6 +16,16 @@ TRUSTED_S = 60.0
 """How long a verified token is not verified again; its expiry is looked at each time."""
 REMEMBERED_MAX = 1_024
 TOKEN_CHARS_MAX = 16_384
+OBJECTIONS: tuple[tuple[type[Exception], str], ...] = (
+    (jwt.InvalidSignatureError, "its signature is not one of this server's keys"),
+    (jwt.MissingRequiredClaimError, "it lacks one of exp, iss and aud"),
+    (jwt.InvalidIssuerError, "its issuer is another one"),
+    (jwt.InvalidAudienceError, "it is for another audience"),
+    (jwt.InvalidAlgorithmError, "its algorithm is not taken"),
+    (jwt.InvalidKeyError, "it is signed with another kind of key"),
+    (jwt.DecodeError, "it is no JSON Web Token"),
+)
+"""What may be wrong with one, in words that say nothing of what is in it."""
 
 
 class Verifier:
@@ -73,8 +83,9 @@ class Verifier:
                 },
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
+            objection = next((words for kind, words in OBJECTIONS if isinstance(error, kind)), "")
             raise TokenInvalid(
-                f"the token is not valid here ({type(error).__name__}); nothing was done"
+                f"the token is not valid here{objection and ': '}{objection}; nothing was done"
             ) from None
 
     def _principal(self, claims: dict[str, Any]) -> Principal:

@@ -121,6 +121,7 @@ class LinePrinter(Printer):
         """Print the outcome."""
         for said in self._tokens.flush():
             print_line(said)
+        reason = reason.removeprefix(f"{outcome}: ")  # an expired job's begins with its outcome
         print_line(f"{job_id} {outcome}" + (f": {reason}" if reason and outcome != "succeeded" else ""))
 
 
