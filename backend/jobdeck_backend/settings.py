@@ -210,8 +210,10 @@ class Settings(BaseSettings):
 
 
 def misspelt(variables: Iterable[str]) -> dict[str, str]:
-    """Those that are no setting but look like one, and the one that was meant: each would be ignored in silence."""
+    """Those that are no setting but look like one, and the one that was meant; they change nothing."""
     settings = [name.upper() for name in Settings.model_fields]
     names = {name.removeprefix(PREFIX) for name in variables if name.startswith(PREFIX)}
-    alike = {name: get_close_matches(name, settings, n=1, cutoff=ALIKE) for name in names.difference(settings)}
+    alike = {
+        name: get_close_matches(name, settings, n=1, cutoff=ALIKE) for name in names.difference(settings)
+    }
     return {PREFIX + name: PREFIX + close[0] for name, close in sorted(alike.items()) if close}
