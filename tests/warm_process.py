@@ -120,16 +120,21 @@ def serve(listening: socket.socket) -> None:
     for line, request, descriptors in _requests(listening):
         if "poll" in request:
             reap()
-            line.send(json.dumps(codes.get(request["poll"])).encode())
+            _answer(line, codes.get(request["poll"]))
             continue
         pid = os.fork()
         if pid == 0:
             _become(request, descriptors)
             return
-        line.send(json.dumps(pid).encode())
+        _answer(line, pid)
         for descriptor in descriptors:
             os.close(descriptor)
     sys.exit()
+
+
+def _answer(line: socket.socket, value: object) -> None:
+    with suppress(ConnectionError):
+        line.send(json.dumps(value).encode())
 
 
 def _requests(listening: socket.socket) -> Iterator[tuple[socket.socket, dict[str, Any], list[int]]]:
@@ -141,7 +146,9 @@ def _requests(listening: socket.socket) -> Iterator[tuple[socket.socket, dict[st
             if line is listening:
                 lines.append(listening.accept()[0])
                 continue
-            message, descriptors, _, _ = socket.recv_fds(line, MESSAGE_BYTES_MAX, 3)
+            message, descriptors = b"", []
+            with suppress(ConnectionError):  # who asked was killed: the others go on
+                message, descriptors, _, _ = socket.recv_fds(line, MESSAGE_BYTES_MAX, 3)
             if message:
                 yield line, json.loads(message), descriptors
             else:
